@@ -1,0 +1,63 @@
+"""When to try a failed model call again, and how long to wait before it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import anyio
+
+from lovia.errors import ContextOverflowError, ProviderError
+
+__all__ = ["RetryPolicy", "is_transient"]
+
+_TRANSIENT_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+
+
+def is_transient(error: BaseException) -> bool:
+    """Tell whether the same request may succeed when it is simply sent again."""
+    if isinstance(error, ContextOverflowError):
+        return False
+    if isinstance(error, ProviderError):
+        return error.retryable or error.status_code in _TRANSIENT_STATUS
+    return isinstance(error, (TimeoutError, ConnectionError))
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """Exponential back-off with jitter around one model call.
+
+    Attributes:
+        max_attempts: Calls in total; 1 turns retrying off.
+        restart_on_partial: Whether a failure after the first streamed delta starts the turn again.
+        backoff_base: Seconds before the first retry; doubles with each further one.
+        backoff_max: Upper bound of one wait in seconds; also of a wait that the provider asked for.
+        retry_on: Tells transient failures from final ones.
+        sleep: How to wait (a seam for tests).
+    """
+
+    max_attempts: int = 5
+    restart_on_partial: bool = True
+    backoff_base: float = 1.0
+    backoff_max: float = 30.0
+    retry_on: Callable[[BaseException], bool] = is_transient
+    sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+
+    def backoff_delay(self, attempt: int, error: BaseException | None = None) -> float:
+        """Return the seconds to wait after ``attempt`` failures.
+
+        A ``retry_after`` on the error is honoured. Otherwise the wait is drawn from the upper half of
+        the exponential step, so that callers which failed together do not come back together.
+        """
+        asked: float | None = getattr(error, "retry_after", None)
+        if asked is not None:
+            return min(max(asked, 0.0), self.backoff_max)
+        step = min(self.backoff_base * 2 ** max(attempt - 1, 0), self.backoff_max)
+        return step * (0.5 + random.random() / 2)  # noqa: S311 - jitter, not a secret
+
+    async def wait(self, attempt: int, error: BaseException | None = None) -> float:
+        """Sleep for :meth:`backoff_delay` and return the seconds waited."""
+        delay = self.backoff_delay(attempt, error)
+        await self.sleep(delay)
+        return delay

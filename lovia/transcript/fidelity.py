@@ -1,0 +1,98 @@
+"""What a view owes the transcript it was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lovia.errors import InvalidViewError
+from lovia.transcript.entries import ReasoningEntry, ToolCallEntry, ToolResultEntry, TranscriptEntry
+from lovia.transcript.pairing import Pairing, leading_block, newest_user
+from lovia.transcript.text import clean_entry
+
+__all__ = ["check_fidelity", "match_view"]
+
+
+def match_view(view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptEntry]) -> list[int]:
+    """Find for each entry of a view the transcript entry that it shows, or -1.
+
+    The match preserves order and is made from the end, where a view agrees with its transcript. An
+    entry is recognised by identity or equality; a rewritten result by the call that it answers.
+    """
+    matches = [-1] * len(view)
+    position = len(transcript) - 1
+    for index in range(len(view) - 1, -1, -1):
+        found = _search_back(view[index], transcript, position)
+        if found >= 0:
+            matches[index] = found
+            position = found - 1
+    return matches
+
+
+def check_fidelity(view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptEntry]) -> None:
+    """Raise :class:`InvalidViewError` when the view breaks a promise to its transcript."""
+    _check_leading_block(view, transcript)
+    matches = match_view(view, transcript)
+    _check_newest_user(transcript, set(matches))
+    _check_order(view, transcript, matches)
+    _check_reasoning(view, transcript, matches)
+
+
+def _search_back(entry: TranscriptEntry, transcript: Sequence[TranscriptEntry], position: int) -> int:
+    if getattr(entry, "origin", "conversation") != "conversation" and not isinstance(entry, ToolResultEntry):
+        return -1
+    for candidate in range(position, -1, -1):
+        if _shows(entry, transcript[candidate]):
+            return candidate
+    return -1
+
+
+def _shows(entry: TranscriptEntry, original: TranscriptEntry) -> bool:
+    if type(entry) is not type(original):
+        return False
+    if isinstance(entry, ToolResultEntry) and entry.origin == "placeholder":
+        return entry.call_id == clean_entry(original).call_id  # type: ignore[union-attr] # same type as entry
+    return entry is original or entry == original or entry == clean_entry(original)
+
+
+def _check_leading_block(view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptEntry]) -> None:
+    for index in range(leading_block(transcript)):
+        if index >= len(view) or not _shows(view[index], transcript[index]):
+            message = f"Entry {index} differs from the transcript's leading system message."
+            hint = "Leave the leading system and developer messages as they are."
+            raise InvalidViewError(message, rule="leading_block", index=index, hint=hint)
+
+
+def _check_newest_user(transcript: Sequence[TranscriptEntry], matched: set[int]) -> None:
+    newest = newest_user(transcript)
+    if newest is not None and newest not in matched:
+        message = f"The newest user message (entry {newest} of the transcript) is not in the view."
+        raise InvalidViewError(message, rule="newest_user", hint="Keep it word for word.")
+
+
+def _check_order(
+    view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptEntry], matches: list[int]
+) -> None:
+    known = {id(entry) for entry in transcript}
+    for index, entry in enumerate(view):
+        if matches[index] < 0 and id(entry) in known:
+            message = f"Entry {index} stands elsewhere than in the transcript, or twice."
+            hint = "Keep the transcript's order."
+            raise InvalidViewError(message, rule="order", index=index, hint=hint)
+
+
+def _check_reasoning(
+    view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptEntry], matches: list[int]
+) -> None:
+    """A call keeps the thoughts of its unit, and a kept thought keeps the unit's calls."""
+    pairing = Pairing(transcript)
+    shown = set(matches)
+    for index, entry in enumerate(view):
+        origin = matches[index]
+        if origin < 0 or not isinstance(entry, (ToolCallEntry, ReasoningEntry)):
+            continue
+        other = ReasoningEntry if isinstance(entry, ToolCallEntry) else ToolCallEntry
+        for sibling in pairing.units[pairing.unit_of[origin]].indices():
+            if isinstance(transcript[sibling], other) and sibling not in shown:
+                message = f"Entry {index} was separated from entry {sibling} of the transcript: a thought and its call."
+                hint = "Keep a reasoning entry and the calls it led to together."
+                raise InvalidViewError(message, rule="reasoning", index=index, hint=hint)

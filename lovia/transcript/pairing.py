@@ -1,0 +1,300 @@
+"""Calls and their results, the units that belong together, and what makes a view valid.
+
+Real histories reuse one id for several calls, lose results, and answer late. So calls and results pair
+*by occurrence*: a result answers the earliest unanswered call of its id in the newest batch that has
+one. A *unit* is what must be kept or removed together: a model step's reasoning, its calls and their
+results. A *legal cut* lies between units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from lovia.errors import InvalidViewError
+from lovia.transcript.entries import (
+    AssistantTextEntry,
+    InputEntry,
+    ReasoningEntry,
+    ToolCallEntry,
+    ToolResultEntry,
+    TranscriptEntry,
+    is_system,
+)
+
+__all__ = ["Pairing", "Unit", "leading_block", "legal_cuts", "newest_user", "pair", "validate_view"]
+
+
+@dataclass(slots=True)
+class Unit:
+    """Entries that are kept or removed together.
+
+    Attributes:
+        start: First index.
+        stop: End of the contiguous part (exclusive).
+        late: Indices of results that came after the unit was closed.
+        unanswered: Indices of calls that have no result so far.
+        closed: Whether something other than its results follows, so that open calls can no longer be
+            answered in place.
+    """
+
+    start: int
+    stop: int
+    late: list[int] = field(default_factory=list)
+    unanswered: list[int] = field(default_factory=list)
+    closed: bool = False
+
+    def indices(self) -> list[int]:
+        """Return all indices of the unit, in order."""
+        return [*range(self.start, self.stop), *self.late]
+
+
+class Pairing:
+    """The structure of a transcript, kept up to date as it grows.
+
+    Adding an entry costs the same however long the transcript is.
+
+    Attributes:
+        units: All units in order of their first index.
+        unit_of: For each index, the position of its unit in ``units``.
+        partner: For each call the index of its result, for each result the index of its call, else -1.
+    """
+
+    def __init__(self, entries: Iterable[TranscriptEntry] = ()) -> None:
+        self.units: list[Unit] = []
+        self.unit_of: list[int] = []
+        self.partner: list[int] = []
+        self._kinds: list[type] = []
+        self._open: dict[str, list[int]] = {}
+        self._dead: set[int] = set()
+        self._batch: int | None = None  # the unit whose calls may still be answered in place
+        self.extend(entries)
+
+    def __len__(self) -> int:
+        return len(self.partner)
+
+    def extend(self, entries: Iterable[TranscriptEntry]) -> None:
+        """Take in the entries that were appended to the transcript."""
+        for entry in entries:
+            self.partner.append(-1)
+            kind = type(entry)
+            if kind is ToolResultEntry:
+                self._add_result(entry)  # type: ignore[arg-type] # checked by its exact type
+            elif kind is InputEntry:
+                self._close_batch()
+                self._new_unit()
+            elif self._continues_step(kind):
+                self._join_unit(len(self.units) - 1)
+            else:
+                self._close_batch()
+                self._new_unit()
+            if kind is ToolCallEntry:
+                self._add_call(entry)  # type: ignore[arg-type] # checked by its exact type
+            self._kinds.append(kind)
+
+    def dead_calls(self, pending: Collection[str] = (), *, entries: Sequence[TranscriptEntry]) -> set[int]:
+        """Return the indices of calls that have no result and can no longer get one in place.
+
+        Args:
+            pending: Ids of calls that are still waiting (for an approval, a long-running tool).
+            entries: The transcript, to look up ids; only consulted when ``pending`` is not empty.
+        """
+        if not pending:
+            return self._dead
+        return {i for i in self._dead if getattr(entries[i], "call_id", None) not in pending}
+
+    def is_open(self, unit: Unit, pending: Collection[str] = (), *, entries: Sequence[TranscriptEntry]) -> bool:
+        """Tell whether a call of the unit may still be answered, so that the unit must stay."""
+        if not unit.unanswered:
+            return False
+        if not unit.closed:
+            return True
+        return any(getattr(entries[i], "call_id", None) in pending for i in unit.unanswered)
+
+    def is_legal_cut(self, position: int) -> bool:
+        """Tell whether the transcript may be cut before ``position`` without splitting a unit."""
+        if position <= 0 or position >= len(self.partner):
+            return True
+        return self.unit_of[position - 1] != self.unit_of[position]
+
+    def cut_at_or_before(self, position: int, *, floor: int = 0) -> int:
+        """Return the last legal cut at or before ``position``, but not before ``floor``."""
+        position = min(position, len(self.partner))
+        while position > floor and not self.is_legal_cut(position):
+            position -= 1
+        return max(position, floor)
+
+    def _continues_step(self, kind: type) -> bool:
+        """Tell whether an assistant entry belongs to the step of the entry before it."""
+        if not self._kinds:
+            return False
+        previous = self._kinds[-1]
+        if previous in (InputEntry, ToolResultEntry):
+            return False
+        if previous is AssistantTextEntry:
+            return kind is ToolCallEntry and self._reach_back_to_reasoning()
+        return True
+
+    def _reach_back_to_reasoning(self) -> bool:
+        """Join the texts between a thought and the call it led to into one unit.
+
+        Returns:
+            Whether there was such a thought.
+        """
+        position = len(self._kinds) - 1
+        while position >= 0 and self._kinds[position] is AssistantTextEntry:
+            position -= 1
+        if position < 0 or self._kinds[position] not in (ReasoningEntry, ToolCallEntry):
+            return False
+        target = self.unit_of[position]
+        for index in range(position + 1, len(self._kinds)):
+            self.unit_of[index] = target
+        del self.units[target + 1 :]
+        unit = self.units[target]
+        unit.stop = len(self._kinds)
+        unit.closed = False
+        self._dead.difference_update(unit.unanswered)
+        return True
+
+    def _new_unit(self) -> None:
+        index = len(self.partner) - 1
+        self.unit_of.append(len(self.units))
+        self.units.append(Unit(index, index + 1))
+
+    def _join_unit(self, number: int) -> None:
+        self.unit_of.append(number)
+        self.units[number].stop = len(self.partner)
+
+    def _add_call(self, entry: ToolCallEntry) -> None:
+        index = len(self.partner) - 1
+        self._batch = self.unit_of[index]
+        self.units[self._batch].unanswered.append(index)
+        self._open.setdefault(entry.call_id, []).append(index)
+
+    def _add_result(self, entry: ToolResultEntry) -> None:
+        index = len(self.partner) - 1
+        call = self._take_open_call(entry.call_id)
+        if call is None:
+            self._new_unit()
+            return
+        number = self.unit_of[call]
+        unit = self.units[number]
+        self.partner[index], self.partner[call] = call, index
+        unit.unanswered.remove(call)
+        self._dead.discard(call)
+        if unit.stop == index:
+            self._join_unit(number)
+        else:
+            self.unit_of.append(number)
+            unit.late.append(index)
+
+    def _take_open_call(self, call_id: str) -> int | None:
+        """Take the call that a result answers: the earliest open one of the newest batch."""
+        waiting = self._open.get(call_id)
+        if not waiting:
+            return None
+        newest = self.unit_of[waiting[-1]]
+        position = next(k for k, call in enumerate(waiting) if self.unit_of[call] == newest)
+        call = waiting.pop(position)
+        if not waiting:
+            del self._open[call_id]
+        return call
+
+    def _close_batch(self) -> None:
+        if self._batch is not None:
+            unit = self.units[self._batch]
+            unit.closed = True
+            self._dead.update(unit.unanswered)
+            self._batch = None
+
+
+def pair(entries: Iterable[TranscriptEntry]) -> Pairing:
+    """Return the structure of a list of entries."""
+    return Pairing(entries)
+
+
+def legal_cuts(entries: Sequence[TranscriptEntry]) -> list[int]:
+    """Return all positions, 0 and the length included, at which the list may be cut.
+
+    No cut lies inside a batch of calls and results, between a thought and what it led to, or between a
+    call and its late result.
+    """
+    pairing = Pairing(entries)
+    fenced: set[int] = set()
+    for unit in pairing.units:
+        if unit.late:
+            fenced.update(range(unit.start + 1, unit.late[-1] + 1))
+    positions = range(len(entries) + 1)
+    return [k for k in positions if k not in fenced and pairing.is_legal_cut(k)]
+
+
+def leading_block(entries: Sequence[TranscriptEntry]) -> int:
+    """Return the length of the leading run of system and developer entries."""
+    count = 0
+    for entry in entries:
+        if not is_system(entry):
+            break
+        count += 1
+    return count
+
+
+def newest_user(entries: Sequence[TranscriptEntry]) -> int | None:
+    """Return the index of the newest message that a user really wrote, or ``None``."""
+    for index in range(len(entries) - 1, -1, -1):
+        entry = entries[index]
+        if type(entry) is InputEntry and entry.role == "user" and entry.origin == "conversation":
+            return index
+    return None
+
+
+def validate_view(
+    entries: Sequence[TranscriptEntry],
+    *,
+    transcript: Sequence[TranscriptEntry] | None = None,
+    pending: Collection[str] = (),
+) -> None:
+    """Check that a provider would accept a view and that it keeps what a view has to keep.
+
+    Args:
+        entries: The view.
+        transcript: What it is a view of; with it, the leading block, the order, the newest user message
+            and the thoughts behind calls are checked too.
+        pending: Ids of calls that are still waiting for their result wherever they stand.
+
+    Raises:
+        InvalidViewError: It names the entry and the rule: ``empty``, ``orphan_result``,
+            ``unanswered_call``, ``summary_last``, ``leading_block``, ``order``, ``newest_user`` or
+            ``reasoning``.
+    """
+    _check_not_empty(entries)
+    _check_pairs(entries, pending)
+    if transcript is not None:
+        from lovia.transcript.fidelity import check_fidelity  # noqa: PLC0415 - only with a transcript
+
+        check_fidelity(entries, transcript)
+
+
+def _check_not_empty(entries: Sequence[TranscriptEntry]) -> None:
+    if all(is_system(entry) for entry in entries):
+        message = "The view holds no message besides system messages."
+        raise InvalidViewError(message, rule="empty", hint="Keep at least the newest user message.")
+    if getattr(entries[-1], "origin", "") == "summary":
+        message = "The view ends with a summary, which a model would take for the newest message."
+        hint = "Keep the newest message after the summary."
+        raise InvalidViewError(message, rule="summary_last", index=len(entries) - 1, hint=hint)
+
+
+def _check_pairs(entries: Sequence[TranscriptEntry], pending: Collection[str]) -> None:
+    pairing = Pairing(entries)
+    for index, entry in enumerate(entries):
+        if type(entry) is ToolResultEntry and pairing.partner[index] < 0:
+            message = f"Entry {index} is a result for call {entry.call_id[:80]!r}, which no call before it made."
+            hint = "Remove a call and its result together."
+            raise InvalidViewError(message, rule="orphan_result", index=index, hint=hint)
+    dead = pairing.dead_calls(pending, entries=entries)
+    if dead:
+        index = min(dead)
+        entry = entries[index]
+        message = f"Entry {index}, a call of {getattr(entry, 'name', '')!r}, has no result and other messages follow."
+        hint = "Give it a placeholder result, or remove the whole unit."
+        raise InvalidViewError(message, rule="unanswered_call", index=index, hint=hint)

@@ -1,0 +1,136 @@
+"""What model calls spent, and how much a run may spend.
+
+``Usage`` counts tokens as providers report them. It answers *cost* questions; questions about the
+context window are answered by prompt sizes (:mod:`lovia.context.policy`), never by these totals.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from lovia.errors import BudgetExceeded
+
+__all__ = ["RunBudget", "Usage"]
+
+_COUNTERS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+
+
+@dataclass
+class Usage:
+    """Tokens spent by one or more model calls.
+
+    ``input_tokens`` is the whole prompt, cached tokens included; the cache fields are parts of it and
+    are never added again. ``reasoning_tokens`` is a part of ``output_tokens``. ``summary`` is the part
+    of this total that context compaction's own model calls spent (``None`` until there was one), so
+    ``usage.input_tokens - usage.summary.input_tokens`` is what the turns spent.
+
+    Attributes:
+        input_tokens: Prompt tokens.
+        output_tokens: Generated tokens.
+        cache_read_tokens: Prompt tokens served from the provider's cache.
+        cache_write_tokens: Prompt tokens written to the provider's cache.
+        reasoning_tokens: Generated tokens that were reasoning.
+        summary: The summaries' share.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    _summary: Usage | None = field(default=None, repr=False)
+
+    @property
+    def total_tokens(self) -> int:
+        """Prompt plus generated tokens."""
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def summary(self) -> Usage:
+        """The part of this total that summaries spent (zeros when there was none)."""
+        if self._summary is None:
+            self._summary = Usage()
+        return self._summary
+
+    def add(self, other: Usage) -> None:
+        """Add ``other`` in place, its summary share included."""
+        self._add_counters(other)
+        if other._summary is not None:
+            self.summary._add_counters(other._summary)
+
+    def add_summary(self, other: Usage) -> None:
+        """Add what a summary call spent: to the total, and to the summary share."""
+        self._add_counters(other)
+        self.summary._add_counters(other)
+
+    def clone(self) -> Usage:
+        """Return an independent copy."""
+        copy = Usage()
+        copy.add(self)
+        return copy
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-safe form; zero fields are left out."""
+        data: dict[str, Any] = {name: value for name in _COUNTERS if (value := getattr(self, name))}
+        if self._summary is not None and (summary := self._summary.to_dict()):
+            data["summary"] = summary
+        return data
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Usage:
+        """Rebuild a usage from :meth:`to_dict`; unknown fields are ignored."""
+        usage = cls(**{name: int(data[name]) for name in _COUNTERS if name in data})
+        if "summary" in data:
+            usage._summary = cls.from_dict(data["summary"])
+        return usage
+
+    def _add_counters(self, other: Usage) -> None:
+        for name in _COUNTERS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+@dataclass
+class RunBudget:
+    """Hard limits of one run; ``None`` means no limit.
+
+    The budget is checked between model calls, between the folds of a summary and before each tool
+    call. One instance belongs to one run: it holds that run's clock and tool-call count.
+
+    Attributes:
+        max_input_tokens: Prompt tokens over all model calls.
+        max_output_tokens: Generated tokens over all model calls.
+        max_total_tokens: Their sum.
+        max_tool_calls: Tool calls that the model requested, refused ones included.
+        max_seconds: Wall-clock seconds since the first check.
+    """
+
+    max_input_tokens: int | None = None
+    max_output_tokens: int | None = None
+    max_total_tokens: int | None = None
+    max_tool_calls: int | None = None
+    max_seconds: float | None = None
+    tool_calls: int = field(default=0, compare=False)
+    _started: float | None = field(default=None, repr=False, compare=False)
+
+    def record_tool_call(self) -> None:
+        """Count one requested tool call."""
+        self.tool_calls += 1
+
+    def check(self, usage: Usage) -> None:
+        """Raise :class:`~lovia.errors.BudgetExceeded` when a limit is spent."""
+        if self._started is None:
+            self._started = time.monotonic()
+        elapsed = time.monotonic() - self._started
+        spent: tuple[tuple[str, float, float | None], ...] = (
+            ("max_input_tokens", usage.input_tokens, self.max_input_tokens),
+            ("max_output_tokens", usage.output_tokens, self.max_output_tokens),
+            ("max_total_tokens", usage.total_tokens, self.max_total_tokens),
+            ("max_tool_calls", self.tool_calls, self.max_tool_calls),
+            ("max_seconds", elapsed, self.max_seconds),
+        )
+        for name, value, limit in spent:
+            if limit is not None and value > limit:
+                message = f"The run's budget is spent: {name}={limit}, used {value:g}."
+                raise BudgetExceeded(message, limit=name, hint="Resume the run with a raised limit.")
