@@ -1,0 +1,69 @@
+"""What an exception that leaves a scope means: an error, a cancellation, or neither."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from lovia_otel import names
+from lovia_otel.facts import Facts, clean
+
+_INTERRUPTS: Final = (GeneratorExit, KeyboardInterrupt, SystemExit)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How an operation was ended by an exception.
+
+    ``error_type`` is the exception's class name, ``reason`` and ``checkpoint`` say why and at
+    which safe point a run was cancelled, where the exception knows.
+    """
+
+    error_type: str
+    cancelled: bool = False
+    reason: object = None
+    checkpoint: object = None
+
+    def facts(self) -> Facts:
+        """Return the attributes that tell of this failure."""
+        return clean(
+            {
+                names.ERROR_TYPE: self.error_type,
+                names.CANCELLATION_REASON: self.reason,
+                names.CANCELLATION_CHECKPOINT: self.checkpoint,
+            }
+        )
+
+
+def failure_of(error: BaseException | None) -> Failure | None:
+    """Classify ``error``; ``None`` when it is no failure.
+
+    ``GeneratorExit`` is how a stream that nobody reads on is closed, not a failure. A cancellation
+    is asyncio's or trio's own exception (known by what it is not, so that neither library is
+    needed here), a group of nothing else, or an exception with a ``cancellation_reason``.
+    """
+    if error is None or isinstance(error, GeneratorExit):
+        return None
+    error = _only(error)
+    return Failure(
+        type(error).__qualname__,
+        cancelled=is_cancellation(error),
+        reason=getattr(error, "cancellation_reason", None),
+        checkpoint=getattr(error, "cancellation_checkpoint", None),
+    )
+
+
+def is_cancellation(error: BaseException) -> bool:
+    """Is this exception a cancellation, and not an error?"""
+    if isinstance(error, BaseExceptionGroup):
+        return all(is_cancellation(inner) for inner in error.exceptions)
+    if getattr(error, "cancellation_reason", None) is not None:
+        return True
+    return not isinstance(error, Exception | _INTERRUPTS)
+
+
+def _only(error: BaseException) -> BaseException:
+    """Return what a task group wrapped, when it is one thing: its type says more."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,278 @@
+"""The life of a scope: open before the work, settle with the outcome, close once."""
+
+from __future__ import annotations
+
+import functools
+import time
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, ClassVar, Concatenate, ParamSpec, Self, TypeVar
+
+from opentelemetry import context as otel_context
+from opentelemetry.trace import Link, Span, SpanKind, StatusCode, set_span_in_context
+
+from lovia_otel import names, providers
+from lovia_otel.content import (
+    CaptureMode,
+    Content,
+    as_attribute,
+    capture_mode,
+    exported,
+    message_of,
+)
+from lovia_otel.facts import Facts, clean
+from lovia_otel.failure import Failure, failure_of
+from lovia_otel.guard import guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextvars import Token
+    from types import TracebackType
+
+    from opentelemetry.context import Context
+
+    from lovia_otel.metrics import Instruments
+
+# What an operation settled itself says more than the exception that ended it.
+_SETTLED_WINS = (names.ERROR_TYPE, names.RUN_OUTCOME, names.COMPACTION_OUTCOME)
+
+P = ParamSpec("P")
+S = TypeVar("S", bound="Scope")
+
+
+def settles(method: Callable[Concatenate[S, P], None]) -> Callable[Concatenate[S, P], None]:
+    """Make a method that hands over facts: skipped where nothing is recorded, and guarded."""
+    safe = guarded(method)
+
+    def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        if self.live:
+            safe(self, *args, **kwargs)
+
+    functools.update_wrapper(call, method)
+    return call
+
+
+class Scope(ABC):
+    """One traced operation: a span around it, and the metrics that come of it.
+
+    Use it as a context manager where the work is one block of one task::
+
+        with turn_scope(index=1) as scope:
+            ...
+            scope.settle(tool_calls=2)
+
+    or by hand where the work spans the ``yield`` of an async generator, across which no span may be
+    held current::
+
+        scope = run_scope(agent="support", run_id="r1", session_id=None).open()
+        try:
+            with scope.active():
+                ...
+            yield event
+        except BaseException as error:
+            scope.close(error)
+            raise
+        finally:
+            scope.close()
+
+    Closing twice does nothing. An exception that leaves the scope makes it an error and goes on;
+    ``GeneratorExit`` alone is no error. No failure of telemetry leaves any method of a scope. With
+    no SDK installed a scope does nothing.
+    """
+
+    kind: ClassVar[SpanKind] = SpanKind.INTERNAL
+    outcome_key: ClassVar[str] = ""  # set to `failed` or `cancelled` if left unsettled
+
+    # Class-level defaults: a scope that stays inert never sets them.
+    live = False  # opened, not closed, and somebody listens
+    _closed = False
+    _span: Span | None = None
+    _context: Context | None = None
+    _token: Token[Context] | None = None
+    _instruments: Instruments | None = None
+    _started = 0  # nanoseconds since the epoch
+    _clock = 0  # nanoseconds, monotonic
+    _facts: Facts
+    _content: dict[str, object]
+
+    # --- what an operation defines ---
+
+    @abstractmethod
+    def _name(self) -> str:
+        """Return the span's name."""
+
+    @abstractmethod
+    def _start(self) -> Mapping[str, object]:
+        """Return the facts known before the work, which a sampler sees."""
+
+    def _links(self) -> Sequence[Link]:
+        return ()
+
+    def _opened(self) -> None:
+        """Record what a metric needs when the work begins: for most operations, nothing."""
+        return
+
+    def _measure(self, seconds: float) -> None:
+        """Record the metrics of the finished operation: for some, none."""
+        return
+
+    # --- the life of a scope ---
+
+    def open(self) -> Self:
+        """Start the span, with the current one as its parent, and return the scope itself."""
+        self._open()
+        return self
+
+    @contextmanager
+    def active(self) -> Iterator[Self]:
+        """Make the span current inside the ``with`` block; it stays open afterwards.
+
+        An exception passes through unnoticed: give it to :meth:`close`.
+        """
+        token = self._attach()
+        try:
+            yield self
+        finally:
+            _detach(token)
+
+    def close(self, error: BaseException | None = None) -> None:
+        """End the span and record the metrics; ``error`` is the exception that ended the work."""
+        if self._closed:
+            return
+        self._closed = True
+        if not self.live:
+            return
+        seconds = (time.perf_counter_ns() - self._clock) / 1e9
+        self._conclude(failure_of(error), error)
+        self._report(seconds)
+        self.live = False
+        self._end(seconds)
+
+    def __enter__(self) -> Self:
+        self._open()
+        self._token = self._attach()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _detach(self._token)
+        self._token = None
+        self.close(error)
+
+    @settles
+    def content(
+        self,
+        *,
+        input_messages: Content | None = None,
+        output_messages: Content | None = None,
+        system_instructions: Content | None = None,
+        tool_arguments: Content | None = None,
+        tool_result: Content | None = None,
+        summary: Content | None = None,
+    ) -> None:
+        """Offer content: callables without arguments, called only when capture is on.
+
+        Each returns a text or plain JSON data (messages in the shape of the GenAI conventions).
+        """
+        mode = capture_mode()
+        if mode is CaptureMode.NO_CONTENT:
+            return
+        offered = {
+            names.INPUT_MESSAGES: input_messages,
+            names.OUTPUT_MESSAGES: output_messages,
+            names.SYSTEM_INSTRUCTIONS: system_instructions,
+            names.TOOL_CALL_ARGUMENTS: tool_arguments,
+            names.TOOL_CALL_RESULT: tool_result,
+            names.SUMMARY_TEXT: summary,
+        }
+        for key, build in offered.items():
+            if build is not None:
+                self._take_content(key, build, mode)
+
+    # --- for operations ---
+
+    def _note(self, facts: Mapping[str, object]) -> None:
+        """Add facts: to the span at once, and for the metrics."""
+        known = clean(facts)
+        self._facts.update(known)
+        if self._span is not None:
+            self._span.set_attributes(known)
+
+    def _record(self, metric: str, value: object) -> None:
+        """Record one metric with this scope's facts, its exemplar pointing at this span."""
+        if self._instruments is not None:
+            self._instruments.record(metric, value, self._facts, self._context)
+
+    # --- steps, each guarded alone so that one that fails does not take the others with it ---
+
+    @guarded
+    def _open(self) -> None:
+        if self.live or self._closed:
+            return
+        tracer = providers.tracer()
+        self._instruments = providers.instruments()
+        if tracer is None and self._instruments is None and providers.logger() is None:
+            return
+        self._facts = clean(self._start())
+        self._content = {}
+        self._started, self._clock = time.time_ns(), time.perf_counter_ns()
+        self.live = True
+        if tracer is not None:
+            self._span = tracer.start_span(
+                self._name(),
+                kind=self.kind,
+                attributes=self._facts,
+                links=self._links(),
+                start_time=self._started,
+            )
+            self._context = set_span_in_context(self._span)
+        self._opened()
+
+    def _attach(self) -> Token[Context] | None:
+        return None if self._context is None else otel_context.attach(self._context)
+
+    @guarded
+    def _take_content(self, key: str, build: Content, mode: CaptureMode) -> None:
+        value = exported(build)
+        if mode.on_events:
+            self._content[key] = value
+        if mode.on_spans and self._span is not None:
+            self._span.set_attribute(key, as_attribute(value))
+
+    @guarded
+    def _conclude(self, failure: Failure | None, error: BaseException | None) -> None:
+        """Make the span an error where an exception or the settled outcome says so."""
+        if failure is not None:
+            ended = names.CANCELLED if failure.cancelled else names.FAILED
+            settled = {key: self._facts[key] for key in _SETTLED_WINS if key in self._facts}
+            known = {self.outcome_key: ended} if self.outcome_key else {}
+            self._note({**known, **failure.facts(), **settled})
+        elif self._facts.get(self.outcome_key) in {names.FAILED, names.CANCELLED}:
+            self._note({names.ERROR_TYPE: self._facts.get(names.ERROR_TYPE, names.OTHER)})
+        if self._span is not None and names.ERROR_TYPE in self._facts:
+            self._span.set_status(StatusCode.ERROR, _description(failure, error))
+
+    @guarded
+    def _report(self, seconds: float) -> None:
+        self._measure(seconds)
+
+    @guarded
+    def _end(self, seconds: float) -> None:
+        # The end is start plus monotonic time, so that the span lasts as long as the metric says.
+        if self._span is not None:
+            self._span.end(self._started + int(seconds * 1e9))
+
+
+def _detach(token: Token[Context] | None) -> None:
+    if token is not None:
+        otel_context.detach(token)
+
+
+def _description(failure: Failure | None, error: BaseException | None) -> str | None:
+    if failure is None or error is None:
+        return None
+    return message_of(error)

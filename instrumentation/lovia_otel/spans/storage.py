@@ -1,0 +1,87 @@
+"""Writing removed entries to an archive, and saving and loading checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from opentelemetry.trace import SpanKind
+
+from lovia_otel import content, names
+from lovia_otel.spans._scope import Scope, settles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(kw_only=True, eq=False)
+class ArchiveScope(Scope):
+    """One write to an archive: ``archive_write``. A ``remote`` archive makes it a CLIENT span."""
+
+    store: str
+    entries: int | None = None
+    remote: bool = False
+
+    def __post_init__(self) -> None:
+        self.kind = SpanKind.CLIENT if self.remote else SpanKind.INTERNAL  # type: ignore[misc]
+
+    @settles
+    def settle(self, *, ref: str | None = None, size: int | None = None) -> None:
+        """Hand over where it was put and how many bytes that took.
+
+        A path can name people and projects: without content capture only its last part is kept.
+        """
+        if ref is not None and not content.capture_mode().on_spans:
+            ref = ref.replace("\\", "/").rstrip("/").rpartition("/")[2]
+        self._note({names.ARCHIVE_REF: ref, names.ARCHIVE_SIZE: size})
+
+    def _name(self) -> str:
+        return names.SPAN_ARCHIVE
+
+    def _start(self) -> Mapping[str, object]:
+        return {names.ARCHIVE_STORE: self.store, names.ARCHIVE_ENTRIES: self.entries}
+
+    def _measure(self, seconds: float) -> None:
+        self._record(names.METRIC_ARCHIVE_DURATION, seconds)
+        self._record(names.METRIC_ARCHIVE_SIZE, self._facts.get(names.ARCHIVE_SIZE))
+
+
+@dataclass(kw_only=True, eq=False)
+class CheckpointScope(Scope):
+    """The saving or loading of one checkpoint: ``checkpoint_save`` or ``checkpoint_load``."""
+
+    operation: Literal["save", "load"]
+    store: str
+    sequence: int | None = None
+
+    @settles
+    def settle(
+        self, *, size: int | None = None, entries: int | None = None, status: str | None = None
+    ) -> None:
+        """Hand over the bytes and entries that were written or read, and the run's saved status."""
+        self._note(
+            {
+                names.CHECKPOINT_SIZE: size,
+                names.CHECKPOINT_ENTRIES: entries,
+                names.CHECKPOINT_STATUS: status,
+            }
+        )
+
+    def _name(self) -> str:
+        saving = self.operation == "save"
+        return names.SPAN_CHECKPOINT_SAVE if saving else names.SPAN_CHECKPOINT_LOAD
+
+    def _start(self) -> Mapping[str, object]:
+        return {
+            names.CHECKPOINT_STORE: self.store,
+            names.CHECKPOINT_SEQUENCE: self.sequence,
+        }
+
+    def _measure(self, seconds: float) -> None:
+        if self.operation == "save":
+            self._record(names.METRIC_CHECKPOINT_DURATION, seconds)
+            self._record(names.METRIC_CHECKPOINT_SIZE, self._facts.get(names.CHECKPOINT_SIZE))
+
+
+archive_scope = ArchiveScope
+checkpoint_scope = CheckpointScope
