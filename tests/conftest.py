@@ -1,4 +1,7 @@
-"""What every test shares: both event loops, hypothesis profiles, an offline vocabulary."""
+"""What every test shares: both event loops, hypothesis profiles, an offline vocabulary, a watch.
+
+The watch is for library code that blocks the event loop.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import tiktoken.load
 from hypothesis import HealthCheck, settings
+
+from tests.blocking import blocking_calls_fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,3 +75,18 @@ def _offline_vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         patch.setenv("TIKTOKEN_CACHE_DIR", str(cache))
         patch.setattr(tiktoken.load, "read_file", read_local_file)
         yield
+
+
+@pytest.fixture(scope="session")
+def _blocking_calls() -> Iterator[list[str]]:
+    """Watch for blocking calls during the whole session: switching the watch is what costs."""
+    with blocking_calls_fail() as seen:
+        yield seen
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks_the_loop(_blocking_calls: list[str]) -> Iterator[None]:
+    """Fail a test during which library code made a blocking call on the event loop."""
+    _blocking_calls.clear()
+    yield
+    assert _blocking_calls == [], "library code blocked the event loop"
