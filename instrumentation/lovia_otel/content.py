@@ -12,10 +12,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lovia_otel import names
 from lovia_otel.facts import clean_text
+
+if TYPE_CHECKING:
+    from opentelemetry.util.types import AnyValue
 
 Redactor = Callable[[str], str]
 Content = Callable[[], object]  # builds the content, so that nothing is built while capture is off
@@ -97,7 +100,7 @@ def parse_mode(text: str) -> CaptureMode:
         raise ValueError(f"unknown content capture mode {text!r}; use one of {known}") from None
 
 
-def exported(content: Content) -> object:
+def exported(content: Content) -> AnyValue:
     """Build a piece of content and return it redacted, encodable and bounded, as plain JSON data.
 
     Raises whatever building or redacting it raises: the caller then exports nothing.
@@ -105,7 +108,7 @@ def exported(content: Content) -> object:
     return _leaves(content(), _current.settings.redact)
 
 
-def as_attribute(value: object) -> str:
+def as_attribute(value: AnyValue) -> str:
     """Return exported content as the text of a span attribute: JSON, or a text as it is."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return clean_text(text, MAX_CONTENT)
@@ -118,7 +121,7 @@ def message_of(error: BaseException) -> str | None:
     return as_attribute(exported(lambda: str(error)))
 
 
-def _leaves(value: object, redact: Redactor | None) -> object:
+def _leaves(value: object, redact: Redactor | None) -> AnyValue:
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, bytes | bytearray):

@@ -8,7 +8,8 @@ from typing import Final
 from lovia_otel import names
 from lovia_otel.facts import Facts, clean
 
-_INTERRUPTS: Final = (GeneratorExit, KeyboardInterrupt, SystemExit)
+# Everything that is no cancellation. What is left of BaseException is asyncio's and trio's own.
+_NOT_CANCELLED: Final = (Exception, GeneratorExit, KeyboardInterrupt, SystemExit)
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def is_cancellation(error: BaseException) -> bool:
         return all(is_cancellation(inner) for inner in error.exceptions)
     if getattr(error, "cancellation_reason", None) is not None:
         return True
-    return not isinstance(error, Exception | _INTERRUPTS)
+    return not isinstance(error, _NOT_CANCELLED)
 
 
 def _only(error: BaseException) -> BaseException:

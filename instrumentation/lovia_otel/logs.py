@@ -1,51 +1,368 @@
 """Log events: facts that are worth a record of their own, in the span that is current.
 
-Each function emits one event of the contract. An unknown fact (``None``) is left out.
+Each function emits one event of the contract, with the severity that the contract gives it. An
+unknown fact (``None``) is left out. ``at`` holds the context and the time of what is told, for a
+caller that emits later than it happened. Tokens are tokens, sizes bytes, times nanoseconds.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from opentelemetry._logs import SeverityNumber
 
 from lovia_otel import names, providers
+from lovia_otel.content import Content, capture_mode, exported
 from lovia_otel.facts import clean
 from lovia_otel.guard import guarded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from opentelemetry.context import Context
+    from opentelemetry.util.types import AnyValue
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When and in which context something happened; ``None``: now, and the current context."""
+
+    context: Context | None = None
+    timestamp: int | None = None  # nanoseconds since the epoch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Actor:
+    """Whom an event is about: the agent, its run and its session, as far as known."""
+
+    agent: str | None = None
+    run_id: str | None = None
+    session_id: str | None = None
+
+    def facts(self) -> dict[str, object]:
+        """Return the attributes that identify the actor."""
+        return {
+            names.AGENT_NAME: self.agent,
+            names.RUN_ID: self.run_id,
+            names.CONVERSATION_ID: self.session_id,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompactedFacts:
+    """All of a pass's numbers, for :func:`context_compacted`.
+
+    ``tokens_before`` and ``tokens_after`` are the request without and with this pass.
+    ``stage_outcomes`` are in the order of ``stages``.
+    """
+
+    pass_id: str | None = None
+    policy: str | None = None
+    trigger: str | None = None
+    outcome: str | None = None
+    reason: str | None = None
+    reactive: bool | None = None
+    history_tokens: int | None = None
+    window_tokens: int | None = None
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    tokens_freed: int | None = None
+    tokens_source: str | None = None
+    entries_before: int | None = None
+    entries_after: int | None = None
+    stages: Sequence[str] = ()
+    stage_outcomes: Sequence[str] = ()
+    chunks_folded: int | None = None
+    summary_calls: int | None = None
+    summary_input_tokens: int | None = None
+    summary_output_tokens: int | None = None
+    identifiers_kept: int | None = None
+    identifiers_total: int | None = None
+
+    def facts(self) -> dict[str, object]:
+        """Return the attributes of the event."""
+        return {
+            names.COMPACTION_ID: self.pass_id,
+            names.COMPACTION_POLICY: self.policy,
+            names.COMPACTION_TRIGGER: self.trigger,
+            names.COMPACTION_OUTCOME: self.outcome,
+            names.COMPACTION_REASON: self.reason,
+            names.COMPACTION_REACTIVE: self.reactive,
+            names.CONTEXT_HISTORY_TOKENS: self.history_tokens,
+            names.CONTEXT_WINDOW_TOKENS: self.window_tokens,
+            names.COMPACTION_TOKENS_BEFORE: self.tokens_before,
+            names.COMPACTION_TOKENS_AFTER: self.tokens_after,
+            names.COMPACTION_TOKENS_FREED: self.tokens_freed,
+            names.TOKENS_SOURCE: self.tokens_source,
+            names.COMPACTION_ENTRIES_BEFORE: self.entries_before,
+            names.COMPACTION_ENTRIES_AFTER: self.entries_after,
+            names.COMPACTION_STAGES: self.stages,
+            names.COMPACTION_STAGE_OUTCOMES: self.stage_outcomes,
+            names.COMPACTION_CHUNKS_FOLDED: self.chunks_folded,
+            names.COMPACTION_SUMMARY_CALLS: self.summary_calls,
+            names.COMPACTION_SUMMARY_INPUT_TOKENS: self.summary_input_tokens,
+            names.COMPACTION_SUMMARY_OUTPUT_TOKENS: self.summary_output_tokens,
+            names.COMPACTION_IDENTIFIERS_KEPT: self.identifiers_kept,
+            names.COMPACTION_IDENTIFIERS_TOTAL: self.identifiers_total,
+        }
+
+
+_NOW: Final = Moment()
+_NOBODY: Final = Actor()
+
+
+@guarded
+def compaction_started(
+    *,
+    pass_id: str,
+    policy: str,
+    trigger: str,
+    tokens_before: int | None = None,
+    tokens_target: int | None = None,
+    actor: Actor = _NOBODY,
+    at: Moment = _NOW,
+) -> None:
+    """Tell that a pass began, and why."""
+    facts = {
+        **actor.facts(),
+        names.COMPACTION_ID: pass_id,
+        names.COMPACTION_POLICY: policy,
+        names.COMPACTION_TRIGGER: trigger,
+        names.COMPACTION_TOKENS_BEFORE: tokens_before,
+        names.COMPACTION_TOKENS_TARGET: tokens_target,
+    }
+    _emit(names.EVENT_COMPACTION_STARTED, SeverityNumber.INFO, facts, at)
+
+
+@guarded
+def compaction_fold(
+    *,
+    pass_id: str | None,
+    index: int,
+    planned: int | None,
+    input_tokens: int | None = None,
+    output_tokens: int | None = None,
+    actor: Actor = _NOBODY,
+    at: Moment = _NOW,
+) -> None:
+    """Tell that fold ``index`` (from 0) of ``planned`` is done, and what its model calls spent."""
+    facts = {
+        **actor.facts(),
+        names.COMPACTION_ID: pass_id,
+        names.CHUNK_INDEX: index,
+        names.CHUNK_PLANNED: planned,
+        names.COMPACTION_SUMMARY_INPUT_TOKENS: input_tokens,
+        names.COMPACTION_SUMMARY_OUTPUT_TOKENS: output_tokens,
+    }
+    _emit(names.EVENT_COMPACTION_FOLD, SeverityNumber.DEBUG, facts, at)
+
+
+@guarded
+def context_compacted(
+    compacted: CompactedFacts,
+    *,
+    summary: Content | None = None,
+    actor: Actor = _NOBODY,
+    at: Moment = _NOW,
+) -> None:
+    """Tell what a pass did. ``summary`` builds the new summary's text, if events may hold content.
+
+    Emit it inside the pass's span, so that the record leads there.
+    """
+    facts = {**actor.facts(), **compacted.facts()}
+    content = _content({names.SUMMARY_TEXT: summary})
+    _emit(names.EVENT_CONTEXT_COMPACTED, SeverityNumber.INFO, facts, at, content)
+
+
+@guarded
+def context_measured(
+    *,
+    pass_id: str,
+    tokens_measured: int,
+    tokens_after: int | None = None,
+    model: str | None = None,
+    provider: str | None = None,
+    actor: Actor = _NOBODY,
+    at: Moment = _NOW,
+) -> None:
+    """Tell what the provider itself counted for the view of a pass, beside the estimate."""
+    facts = {
+        **actor.facts(),
+        names.COMPACTION_ID: pass_id,
+        names.COMPACTION_TOKENS_MEASURED: tokens_measured,
+        names.COMPACTION_TOKENS_AFTER: tokens_after,
+        names.REQUEST_MODEL: model,
+        names.PROVIDER_NAME: provider,
+    }
+    _emit(names.EVENT_CONTEXT_MEASURED, SeverityNumber.INFO, facts, at)
+
+
+@guarded
+def compaction_exception(
+    error: BaseException,
+    *,
+    pass_id: str | None = None,
+    stage: str | None = None,
+    actor: Actor = _NOBODY,
+    at: Moment = _NOW,
+) -> None:
+    """Tell that something failed and the run went on. The text of ``error`` counts as content."""
+    facts = {
+        **actor.facts(),
+        names.COMPACTION_ID: pass_id,
+        names.COMPACTION_STAGE: stage,
+        names.EXCEPTION_TYPE: type(error).__qualname__,
+    }
+    content = _content({names.EXCEPTION_MESSAGE: lambda: str(error)})
+    _emit(names.EVENT_COMPACTION_EXCEPTION, SeverityNumber.WARN, facts, at, content)
+
+
+@guarded
+def compaction_skipped(
+    *, reason: str, policy: str | None = None, actor: Actor = _NOBODY, at: Moment = _NOW
+) -> None:
+    """Tell that there was no pass although one was due, and why not."""
+    facts = {
+        **actor.facts(),
+        names.COMPACTION_POLICY: policy,
+        names.COMPACTION_SKIP_REASON: reason,
+    }
+    _emit(names.EVENT_COMPACTION_SKIPPED, SeverityNumber.DEBUG, facts, at)
+
+
+@guarded
+def run_cancelled(
+    *,
+    reason: str | None,
+    checkpoint: str | None = None,
+    checkpoints: int | None = None,
+    actor: Actor = _NOBODY,
+    at: Moment = _NOW,
+) -> None:
+    """Tell that a run was cancelled: why, at which safe point, and how many it passed before."""
+    facts = {
+        **actor.facts(),
+        names.CANCELLATION_REASON: reason,
+        names.CANCELLATION_CHECKPOINT: checkpoint,
+        names.CANCELLATION_CHECKPOINTS: checkpoints,
+    }
+    _emit(names.EVENT_RUN_CANCELLED, SeverityNumber.INFO, facts, at)
+
+
+@guarded
+def run_resumed(*, turns: int | None = None, actor: Actor = _NOBODY, at: Moment = _NOW) -> None:
+    """Tell that a saved run goes on, with the number of ``turns`` it had made."""
+    facts = {**actor.facts(), names.RUN_TURNS: turns}
+    _emit(names.EVENT_RUN_RESUMED, SeverityNumber.INFO, facts, at)
+
+
+@guarded
+def checkpoint_saved(
+    *,
+    store: str,
+    sequence: int | None = None,
+    size: int | None = None,
+    entries: int | None = None,
+    status: str | None = None,
+    actor: Actor = _NOBODY,
+    at: Moment = _NOW,
+) -> None:
+    """Tell that a checkpoint was saved; ``size`` in bytes."""
+    facts = {
+        **actor.facts(),
+        names.CHECKPOINT_STORE: store,
+        names.CHECKPOINT_SEQUENCE: sequence,
+        names.CHECKPOINT_SIZE: size,
+        names.CHECKPOINT_ENTRIES: entries,
+        names.CHECKPOINT_STATUS: status,
+    }
+    _emit(names.EVENT_CHECKPOINT_SAVED, SeverityNumber.INFO, facts, at)
+
+
+@guarded
+def agent_handoff(
+    *,
+    source: str,
+    target: str,
+    pending: bool | None = None,
+    actor: Actor = _NOBODY,
+    at: Moment = _NOW,
+) -> None:
+    """Tell that one agent hands over to another; ``pending``: fired, and not yet applied."""
+    facts = {
+        **actor.facts(),
+        names.HANDOFF_SOURCE: source,
+        names.HANDOFF_TARGET: target,
+        names.HANDOFF_PENDING: pending,
+    }
+    _emit(names.EVENT_AGENT_HANDOFF, SeverityNumber.INFO, facts, at)
+
+
+@guarded
+def archive_written(
+    *,
+    store: str,
+    size: int | None = None,
+    entries: int | None = None,
+    ref: Content | None = None,
+    actor: Actor = _NOBODY,
+    at: Moment = _NOW,
+) -> None:
+    """Tell that entries were archived; the path that ``ref`` builds counts as content."""
+    facts = {
+        **actor.facts(),
+        names.ARCHIVE_STORE: store,
+        names.ARCHIVE_SIZE: size,
+        names.ARCHIVE_ENTRIES: entries,
+    }
+    content = _content({names.ARCHIVE_REF: ref})
+    _emit(names.EVENT_ARCHIVE_WRITTEN, SeverityNumber.DEBUG, facts, at, content)
 
 
 @guarded
 def inference_details(
-    *,
-    facts: Mapping[str, object],
-    content: Mapping[str, object],
-    context: Context | None = None,
+    *, facts: Mapping[str, object], content: Mapping[str, AnyValue], at: Moment = _NOW
 ) -> None:
-    """Emit one model call's details: its span's facts, and content that was captured for events."""
-    _emit(names.EVENT_INFERENCE_DETAILS, SeverityNumber.INFO, facts, content, context)
+    """Emit one model call's details: its span's facts, and content that was taken for events."""
+    _emit(names.EVENT_INFERENCE_DETAILS, SeverityNumber.INFO, facts, at, content)
+
+
+def _content(offered: Mapping[str, Content | None]) -> dict[str, AnyValue]:
+    if not capture_mode().on_events:
+        return {}
+    content: dict[str, AnyValue] = {}
+    for key, build in offered.items():
+        if build is not None:
+            _take(content, key, build)
+    return content
+
+
+@guarded
+def _take(content: dict[str, AnyValue], key: str, build: Content) -> None:
+    # Guarded alone: what cannot be built or redacted is not exported, its event is.
+    content[key] = exported(build)
 
 
 def _emit(
     event: str,
     severity: SeverityNumber,
     facts: Mapping[str, object],
-    content: Mapping[str, object],
-    context: Context | None,
+    at: Moment,
+    content: Mapping[str, AnyValue] | None = None,
 ) -> None:
     logger = providers.logger()
     if logger is None or not logger.enabled(
-        context=context, severity_number=severity, event_name=event
+        context=at.context, severity_number=severity, event_name=event
     ):
         return
+    attributes: dict[str, AnyValue] = {**clean(facts), **(content or {})}
     logger.emit(
-        event_name=event,
+        timestamp=at.timestamp or time.time_ns(),
+        context=at.context,
         severity_number=severity,
         severity_text=severity.name,
-        attributes={**clean(facts), **content},
-        context=context,
+        attributes=attributes,
+        event_name=event,
     )

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 
 from opentelemetry import context as otel_context
-from opentelemetry.trace import Link, Span, SpanKind, StatusCode, set_span_in_context
+from opentelemetry.trace import Link, Span, SpanKind, StatusCode, Tracer, set_span_in_context
 
 from lovia_otel import names, providers
 from lovia_otel.content import (
@@ -21,7 +21,7 @@ from lovia_otel.content import (
     message_of,
 )
 from lovia_otel.facts import Facts, clean
-from lovia_otel.failure import Failure, failure_of
+from lovia_otel.failure import failure_of
 from lovia_otel.guard import guarded
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from opentelemetry.context import Context
+    from opentelemetry.util.types import AnyValue
 
     from lovia_otel.metrics import Instruments
 
@@ -80,12 +81,14 @@ class Scope(ABC):
     no SDK installed a scope does nothing.
     """
 
-    kind: ClassVar[SpanKind] = SpanKind.INTERNAL
-    outcome_key: ClassVar[str] = ""  # set to `failed` or `cancelled` if left unsettled
+    _kind: SpanKind = SpanKind.INTERNAL
+    _outcome_key: ClassVar[str] = ""  # set to `failed` or `cancelled` if left unsettled
+    _has_event: ClassVar[bool] = False  # does closing emit an event that can carry content?
 
     # Class-level defaults: a scope that stays inert never sets them.
     live = False  # opened, not closed, and somebody listens
     _closed = False
+    _failed = False  # by an error; a cancellation is none
     _span: Span | None = None
     _context: Context | None = None
     _token: Token[Context] | None = None
@@ -93,7 +96,7 @@ class Scope(ABC):
     _started = 0  # nanoseconds since the epoch
     _clock = 0  # nanoseconds, monotonic
     _facts: Facts
-    _content: dict[str, object]
+    _content: dict[str, AnyValue]
 
     # --- what an operation defines ---
 
@@ -143,7 +146,7 @@ class Scope(ABC):
         if not self.live:
             return
         seconds = (time.perf_counter_ns() - self._clock) / 1e9
-        self._conclude(failure_of(error), error)
+        self._conclude(error)
         self._report(seconds)
         self.live = False
         self._end(seconds)
@@ -222,39 +225,55 @@ class Scope(ABC):
         self._started, self._clock = time.time_ns(), time.perf_counter_ns()
         self.live = True
         if tracer is not None:
-            self._span = tracer.start_span(
-                self._name(),
-                kind=self.kind,
-                attributes=self._facts,
-                links=self._links(),
-                start_time=self._started,
-            )
-            self._context = set_span_in_context(self._span)
+            self._start_span(tracer)
         self._opened()
+
+    @guarded
+    def _start_span(self, tracer: Tracer) -> None:
+        self._span = tracer.start_span(
+            self._name(),
+            kind=self._kind,
+            attributes=self._facts,
+            links=self._links(),
+            start_time=self._started,
+        )
+        self._context = set_span_in_context(self._span)
 
     def _attach(self) -> Token[Context] | None:
         return None if self._context is None else otel_context.attach(self._context)
 
     @guarded
     def _take_content(self, key: str, build: Content, mode: CaptureMode) -> None:
+        on_span = mode.on_spans and self._span is not None and self._span.is_recording()
+        on_event = mode.on_events and self._has_event
+        if not (on_span or on_event):
+            return
         value = exported(build)
-        if mode.on_events:
+        if on_event:
             self._content[key] = value
-        if mode.on_spans and self._span is not None:
+        if on_span and self._span is not None:
             self._span.set_attribute(key, as_attribute(value))
 
     @guarded
-    def _conclude(self, failure: Failure | None, error: BaseException | None) -> None:
+    def _conclude(self, error: BaseException | None) -> None:
         """Make the span an error where an exception or the settled outcome says so."""
+        failure = failure_of(error)
         if failure is not None:
+            self._failed = not failure.cancelled
             ended = names.CANCELLED if failure.cancelled else names.FAILED
+            known = {self._outcome_key: ended} if self._outcome_key else {}
             settled = {key: self._facts[key] for key in _SETTLED_WINS if key in self._facts}
-            known = {self.outcome_key: ended} if self.outcome_key else {}
             self._note({**known, **failure.facts(), **settled})
-        elif self._facts.get(self.outcome_key) in {names.FAILED, names.CANCELLED}:
+        elif self._facts.get(self._outcome_key) in {names.FAILED, names.CANCELLED}:
             self._note({names.ERROR_TYPE: self._facts.get(names.ERROR_TYPE, names.OTHER)})
-        if self._span is not None and names.ERROR_TYPE in self._facts:
-            self._span.set_status(StatusCode.ERROR, _description(failure, error))
+        if names.ERROR_TYPE in self._facts:
+            self._mark_error(error if failure is not None else None)
+
+    @guarded
+    def _mark_error(self, error: BaseException | None) -> None:
+        if self._span is not None:
+            description = None if error is None else message_of(error)
+            self._span.set_status(StatusCode.ERROR, description)
 
     @guarded
     def _report(self, seconds: float) -> None:
@@ -270,9 +289,3 @@ class Scope(ABC):
 def _detach(token: Token[Context] | None) -> None:
     if token is not None:
         otel_context.detach(token)
-
-
-def _description(failure: Failure | None, error: BaseException | None) -> str | None:
-    if failure is None or error is None:
-        return None
-    return message_of(error)

@@ -9,13 +9,10 @@ from opentelemetry.trace import SpanKind
 
 from lovia_otel import content, logs, names
 from lovia_otel.facts import clean_text
-from lovia_otel.guard import guarded
 from lovia_otel.spans._scope import Scope, settles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from lovia_otel.failure import Failure
 
 
 @dataclass(frozen=True)
@@ -62,8 +59,8 @@ class ChatScope(Scope):
     compacted: bool = False
     prefix_reused: float | None = None
 
-    kind = SpanKind.CLIENT
-    _failed = False
+    _kind = SpanKind.CLIENT
+    _has_event = True
 
     @settles
     def settle(  # noqa: PLR0913 - one keyword a fact
@@ -130,11 +127,6 @@ class ChatScope(Scope):
             names.TOKENS_SOURCE: sizes.source,
         }
 
-    @guarded
-    def _conclude(self, failure: Failure | None, error: BaseException | None) -> None:
-        self._failed = failure is not None and not failure.cancelled
-        super()._conclude(failure, error)
-
     def _measure(self, seconds: float) -> None:
         facts = self._facts
         self._record(names.METRIC_INFERENCE_DURATION, seconds)
@@ -144,7 +136,8 @@ class ChatScope(Scope):
         if self.sizes is not None:
             self._measure_sizes(self.sizes)
         if content.emits_details():
-            logs.inference_details(facts=facts, content=self._content, context=self._context)
+            at = logs.Moment(context=self._context)
+            logs.inference_details(facts=facts, content=self._content, at=at)
 
     def _measure_sizes(self, sizes: ChatSizes) -> None:
         self._record(names.METRIC_HISTORY_SIZE, sizes.history)

@@ -35,7 +35,7 @@ class PassScope(Scope):
     window_tokens: int | None = None
     history_tokens: int | None = None
 
-    outcome_key = names.COMPACTION_OUTCOME
+    _outcome_key = names.COMPACTION_OUTCOME
 
     @settles
     def settle(  # noqa: PLR0913 - one keyword a fact
@@ -122,7 +122,7 @@ class StageScope(Scope):
     index: int
     tokens_before: int | None = None
 
-    outcome_key = names.COMPACTION_OUTCOME
+    _outcome_key = names.COMPACTION_OUTCOME
 
     @settles
     def settle(

@@ -36,7 +36,7 @@ class RunScope(Scope):
     resumed: bool = False
     resumed_from: str | None = None
 
-    outcome_key = names.RUN_OUTCOME
+    _outcome_key = names.RUN_OUTCOME
 
     @settles
     def settle(

@@ -23,7 +23,7 @@ class ArchiveScope(Scope):
     remote: bool = False
 
     def __post_init__(self) -> None:
-        self.kind = SpanKind.CLIENT if self.remote else SpanKind.INTERNAL  # type: ignore[misc]
+        self._kind = SpanKind.CLIENT if self.remote else SpanKind.INTERNAL
 
     @settles
     def settle(self, *, ref: str | None = None, size: int | None = None) -> None:
