@@ -1,9 +1,24 @@
-"""Telemetry for agent runtimes and their context compaction, on the OpenTelemetry API alone."""
+"""Telemetry for agent runtimes and their context compaction, on the OpenTelemetry API alone.
+
+Scopes (``run_scope``, ``chat_scope``, ``pass_scope``, ...) put spans around operations and record
+their metrics. An application calls :func:`configure` to send them somewhere; without an SDK they
+cost next to nothing. :func:`read_recording` reads exported telemetry back.
+"""
 
 from __future__ import annotations
 
+from lovia_otel.configure import TelemetryHandle, configure
+from lovia_otel.content import CaptureMode
 from lovia_otel.counters import record_cancellation, record_handoff
+from lovia_otel.errors import (
+    ConfigurationError,
+    MissingSdkError,
+    RecordingFormatError,
+    TelemetryError,
+)
+from lovia_otel.otlp_json import read_recording
 from lovia_otel.providers import use_providers
+from lovia_otel.recording import LogEvent, MetricPoint, Recording, SpanEvent, SpanLink, SpanRecord
 from lovia_otel.spans import (
     ArchiveScope,
     ChatScope,
@@ -29,21 +44,35 @@ from lovia_otel.spans import (
 
 __all__ = [
     "ArchiveScope",
+    "CaptureMode",
     "ChatScope",
     "ChatSizes",
     "CheckpointScope",
+    "ConfigurationError",
     "FoldScope",
+    "LogEvent",
+    "MetricPoint",
+    "MissingSdkError",
     "PassScope",
+    "Recording",
+    "RecordingFormatError",
     "RunScope",
     "Scope",
+    "SpanEvent",
+    "SpanLink",
+    "SpanRecord",
     "StageScope",
+    "TelemetryError",
+    "TelemetryHandle",
     "ToolScope",
     "TurnScope",
     "archive_scope",
     "chat_scope",
     "checkpoint_scope",
+    "configure",
     "fold_scope",
     "pass_scope",
+    "read_recording",
     "record_cancellation",
     "record_handoff",
     "run_scope",

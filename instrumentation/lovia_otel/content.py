@@ -75,6 +75,12 @@ def set_content(settings: ContentSettings) -> ContentSettings:
     return previous
 
 
+def restore_content(mine: ContentSettings, previous: ContentSettings) -> None:
+    """Put ``previous`` back in force, unless somebody else has replaced ``mine`` since."""
+    if _current.settings is mine:
+        _current.settings = previous
+
+
 def capture_mode() -> CaptureMode:
     """Return where content may go now. An unknown value in the environment captures nothing."""
     chosen = _current.settings.mode

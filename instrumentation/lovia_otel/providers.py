@@ -70,6 +70,12 @@ def use_providers(
         set_providers(previous)
 
 
+def restore_providers(mine: Providers, previous: Providers) -> None:
+    """Put ``previous`` back in force, unless somebody else has replaced ``mine`` since."""
+    if _current.providers is mine:
+        _current.providers = previous
+
+
 class _PerProvider(Generic[P, T]):
     """What was made from a provider, kept until it is asked for another one."""
 
@@ -104,19 +110,19 @@ def logger() -> _logs.Logger | None:
 
 
 def _tracer_of(provider: trace.TracerProvider) -> trace.Tracer | None:
-    if _is_noop(provider, trace):
+    if is_noop(provider, trace):
         return None
     return provider.get_tracer(names.SCOPE_NAME, _version(), names.SCHEMA_URL)
 
 
 def _instruments_of(provider: metrics.MeterProvider) -> Instruments | None:
-    if _is_noop(provider, metrics):
+    if is_noop(provider, metrics):
         return None
     return Instruments(provider.get_meter(names.SCOPE_NAME, _version(), names.SCHEMA_URL))
 
 
 def _logger_of(provider: _logs.LoggerProvider) -> _logs.Logger | None:
-    if _is_noop(provider, _logs):
+    if is_noop(provider, _logs):
         return None
     return provider.get_logger(names.SCOPE_NAME, _version(), names.SCHEMA_URL)
 
@@ -126,7 +132,7 @@ _instruments = _PerProvider(_instruments_of)
 _loggers = _PerProvider(_logger_of)
 
 
-def _is_noop(provider: object, api: ModuleType) -> bool:
+def is_noop(provider: object, api: ModuleType) -> bool:
     """Is this one of the API's own providers? None of them records anything."""
     return f"{type(provider).__module__}.".startswith(f"{api.__name__}.")
 
