@@ -55,7 +55,8 @@ meter: Final = HashMeter()
 def digest(entry: TranscriptEntry) -> bytes:
     """Return the 16-byte digest of an entry's content; equal entries have equal digests.
 
-    Every field counts, and so does where one ends and the next begins. Text may hold anything, lone
+    Every field counts, and so does where one ends and the next begins. Metadata counts as JSON: 1
+    and true differ there, and the order of keys does not matter. Text may hold anything, lone
     surrogates included.
     """
     cache = memo(entry)
