@@ -12,9 +12,10 @@ from typing import Any
 
 from lovia.errors import BudgetExceeded
 
-__all__ = ["RunBudget", "Usage"]
+__all__ = ["COUNTERS", "RunBudget", "Usage"]
 
-_COUNTERS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+#: The names of the counters, in the order in which they are shown.
+COUNTERS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 
 
 @dataclass
@@ -65,6 +66,13 @@ class Usage:
         self._add_counters(other)
         self.summary._add_counters(other)
 
+    def subtract(self, other: Usage) -> None:
+        """Take ``other`` off in place: what was spent since ``other`` was cloned."""
+        for name in _COUNTERS:
+            setattr(self, name, getattr(self, name) - getattr(other, name))
+        if other._summary is not None:
+            self.summary.subtract(other._summary)
+
     def clone(self) -> Usage:
         """Return an independent copy."""
         copy = Usage()
@@ -73,7 +81,7 @@ class Usage:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe form; zero fields are left out."""
-        data: dict[str, Any] = {name: value for name in _COUNTERS if (value := getattr(self, name))}
+        data: dict[str, Any] = {name: value for name in COUNTERS if (value := getattr(self, name))}
         if self._summary is not None and (summary := self._summary.to_dict()):
             data["summary"] = summary
         return data
@@ -81,13 +89,13 @@ class Usage:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Usage:
         """Rebuild a usage from :meth:`to_dict`; unknown fields are ignored."""
-        usage = cls(**{name: int(data[name]) for name in _COUNTERS if name in data})
+        usage = cls(**{name: int(data[name]) for name in COUNTERS if name in data})
         if "summary" in data:
             usage._summary = cls.from_dict(data["summary"])
         return usage
 
     def _add_counters(self, other: Usage) -> None:
-        for name in _COUNTERS:
+        for name in COUNTERS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 

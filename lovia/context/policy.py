@@ -8,7 +8,7 @@ difference per call between min(history, window) and the request.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -19,6 +19,7 @@ from lovia.transcript.entries import TranscriptEntry
 from lovia.usage import RunBudget, Usage
 
 if TYPE_CHECKING:
+    from lovia.context.source import Source
     from lovia.events import ContextEvent
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "PassOutcome",
     "PolicyContext",
     "Pressure",
+    "ReactiveContextPolicy",
     "StageOutcome",
     "StageRecord",
     "StageResult",
@@ -132,8 +134,13 @@ class Pressure:
         scale: Provider tokens per counted token; ``request`` and the limits are in provider tokens.
         reason: Why the pass runs: ``threshold``, ``entries``, ``batch``, ``overflow`` or ``manual``.
         reactive: Whether the provider already refused this request.
+        engaged: Whether the request was above the trigger (or compaction was asked for), so that stages
+            go on down to the target.
         protected: Positions in the stage's input that have to stay as they are.
         focus: What a requested summary should dwell on, or ``None``.
+        pass_id: Names the pass in events and telemetry.
+        source: Where the stage's input comes from; for stages that read the transcript behind it.
+        keep: Hands over a view that is to be kept should the stage be interrupted from here on.
     """
 
     trigger: int | None
@@ -144,8 +151,12 @@ class Pressure:
     scale: float = 1.0
     reason: str = "threshold"
     reactive: bool = False
+    engaged: bool = False
     protected: frozenset[int] = frozenset()
     focus: str | None = None
+    pass_id: str | None = None
+    source: Source | None = None
+    keep: Callable[[list[TranscriptEntry]], None] | None = None
 
     @property
     def over_trigger(self) -> bool:
@@ -300,6 +311,3 @@ class ReactiveContextPolicy(ContextPolicy, Protocol):
         """Return a smaller view after the provider refused the last one."""
         ...
 
-
-#: A JSON object as the policies keep it in ``PolicyContext.state``.
-State: TypeAlias = Mapping[str, Any]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from lovia.transcript.entries import ContentPart, TranscriptEntry, memo
+from lovia.transcript.entries import (
+    ContentPart,
+    ReasoningEntry,
+    ToolCallEntry,
+    ToolResultEntry,
+    TranscriptEntry,
+    memo,
+)
 
 __all__ = ["clean_entry", "clean_text", "encodes"]
 
@@ -36,11 +43,26 @@ def clean_entry(entry: TranscriptEntry) -> TranscriptEntry:
 
     The answer is remembered on the entry, so asking again costs a dictionary look-up.
     """
+    if _is_plain(entry):
+        return entry
     cache = memo(entry)
     if _MEMO not in cache:
         cleaned = _clean(entry)
         cache[_MEMO] = None if cleaned is entry else cleaned
     return cache[_MEMO] or entry
+
+
+def _is_plain(entry: TranscriptEntry) -> bool:
+    """Tell at little cost that an entry is ASCII throughout, which most are."""
+    match entry:
+        case ToolResultEntry():
+            return not entry.parts and entry.output.isascii() and entry.call_id.isascii()
+        case ToolCallEntry():
+            return entry.arguments.isascii() and entry.name.isascii() and entry.call_id.isascii()
+        case ReasoningEntry():
+            return False
+        case _:
+            return isinstance(entry.content, str) and entry.content.isascii()
 
 
 def _clean(value: _T) -> _T:

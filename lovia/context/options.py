@@ -1,0 +1,112 @@
+"""The settings of the default policy, checked, and their old names."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any, ClassVar
+
+from lovia.errors import UserError
+
+__all__ = ["OLD_NAMES", "CompactionOptions", "renamed"]
+
+#: Keywords of earlier releases and what they are called now.
+OLD_NAMES = {
+    "max_tokens": "context_window_tokens",
+    "compact_at_ratio": "trigger_ratio",
+    "keep_recent_messages": "keep_recent_entries",
+    "reactive_keep_recent_messages": "reactive_keep_recent_entries",
+}
+
+
+@dataclass(frozen=True)
+class CompactionOptions:
+    """The numeric settings of :class:`~lovia.CompactingContextPolicy`; see there for each."""
+
+    context_window_tokens: int | None
+    trigger_ratio: float
+    target_ratio: float
+    trigger_tokens: int | None
+    max_entries: int | None
+    keep_initial_entries: int
+    keep_recent_entries: int
+    reactive_keep_recent_entries: int
+    keep_recent_tool_results: int
+    tool_result_budget_chars: int
+    large_tool_result_chars: int
+    tool_result_preview_chars: int
+    reserve_output_tokens: int | None
+    max_summary_failures: int
+    max_reactive_retries: int
+    keep_tools: Collection[str]
+    summary_cooldown_seconds: float
+
+    FIELDS: ClassVar[frozenset[str]]
+
+    def __post_init__(self) -> None:
+        """Refuse settings that make no sense."""
+        self._check_ratios()
+        for name in ("context_window_tokens", "trigger_tokens", "max_entries", "max_summary_failures"):
+            value = getattr(self, name)
+            if value is not None:
+                _at_least(name, value, 1)
+        for name in _COUNTS:
+            _at_least(name, getattr(self, name), 0)
+        if isinstance(self.keep_tools, str):
+            message = "keep_tools is one text; it has to be a collection of tool names."
+            raise UserError(message, hint=f"Write keep_tools=[{self.keep_tools!r}].")
+        window, reserve = self.context_window_tokens, self.reserve_output_tokens or 0
+        _at_least("reserve_output_tokens", reserve, 0)
+        if window is not None and reserve >= window:
+            message = f"reserve_output_tokens={reserve} leaves nothing of context_window_tokens={window}."
+            raise UserError(message, hint="Reserve less, or state a larger window.")
+
+    def _check_ratios(self) -> None:
+        if not 0 < self.trigger_ratio <= 1:
+            message = f"trigger_ratio={self.trigger_ratio} is no share of the window."
+            raise UserError(message, hint="Use a number above 0 and at most 1, such as 0.8.")
+        if not 0 < self.target_ratio < self.trigger_ratio:
+            message = f"target_ratio={self.target_ratio} is not below trigger_ratio={self.trigger_ratio}."
+            hint = "Leave a gap between them, such as 0.6 and 0.8, so that compaction comes in rare bursts."
+            raise UserError(message, hint=hint)
+
+
+_COUNTS = (
+    "keep_initial_entries",
+    "keep_recent_entries",
+    "reactive_keep_recent_entries",
+    "keep_recent_tool_results",
+    "tool_result_budget_chars",
+    "large_tool_result_chars",
+    "tool_result_preview_chars",
+    "max_reactive_retries",
+    "summary_cooldown_seconds",
+)
+CompactionOptions.FIELDS = frozenset(field.name for field in fields(CompactionOptions))
+
+
+def renamed(old: Mapping[str, Any]) -> dict[str, Any]:
+    """Translate keywords of earlier releases, with a ``DeprecationWarning`` for each.
+
+    Raises:
+        UserError: A keyword is neither a setting nor an old name of one; the hint names the nearest.
+    """
+    new: dict[str, Any] = {}
+    for name, value in old.items():
+        if name not in OLD_NAMES:
+            near = get_close_matches(name, [*CompactionOptions.FIELDS, *OLD_NAMES], n=1)
+            hint = f"Did you mean {near[0]}?" if near else "See the documentation of CompactingContextPolicy."
+            message = f"CompactingContextPolicy has no setting {name!r}."
+            raise UserError(message, hint=hint)
+        message = f"{name} is now called {OLD_NAMES[name]}."
+        warnings.warn(message, DeprecationWarning, stacklevel=4)
+        new[OLD_NAMES[name]] = value
+    return new
+
+
+def _at_least(name: str, value: float, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < least:
+        message = f"{name}={value!r} has to be a number of at least {least}."
+        raise UserError(message, hint=f"Set {name} to a larger number.")

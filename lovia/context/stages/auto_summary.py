@@ -1,0 +1,110 @@
+"""A summary stands for the oldest part of the conversation, when nothing cheaper is enough."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from lovia.context.policy import PolicyContext, Pressure, StageResult
+from lovia.context.source import Source, stage_input
+from lovia.context.stages.summarising import FoldPlan, foldable_units, run_fold
+from lovia.context.summarizer import LLMSummarizer, Summarizer
+from lovia.transcript.entries import TranscriptEntry
+from lovia.transcript.pairing import Unit
+
+__all__ = ["AutoSummaryStage"]
+
+#: A summary must be able to take this share off the request, or it is not worth a model call.
+_MIN_GAIN = 0.05
+#: The protected tail holds at the most this share of the target, so that huge messages cannot hide in it.
+_TAIL_SHARE = 0.5
+#: So much of the target the conversation's first entries may take, beside the leading block.
+_INITIAL_SHARE = 0.1
+#: A summary is expected to take this share of what it replaces, when planning how much to fold.
+_SUMMARY_SHARE = 0.2
+
+
+class AutoSummaryStage:
+    """Folds the oldest uncovered part of the transcript into the running summary.
+
+    It reads the transcript, so what snip and retention took out of the view is summarised as it was. It
+    folds as much as brings the request to the target; when asked for by hand, everything before a short
+    tail.
+
+    Args:
+        summarizer: Writes the summary; ``None``: the run's own model.
+        keep_initial: First entries that stay, the leading block included.
+        keep_recent: Entries at the end that stay.
+        manual_keep_recent: The same for a compaction asked for by hand.
+        max_failures: Consecutive rejected summaries at which the circuit breaker opens.
+        cooldown: Seconds after which an open breaker lets one attempt through.
+    """
+
+    name = "auto_summary"
+
+    def __init__(  # noqa: PLR0913 - settings of one stage
+        self,
+        summarizer: Summarizer | None = None,
+        *,
+        keep_initial: int = 3,
+        keep_recent: int = 40,
+        manual_keep_recent: int = 8,
+        max_failures: int = 3,
+        cooldown: float = 300.0,
+    ) -> None:
+        self.summarizer = summarizer or LLMSummarizer()
+        self.keep_initial = keep_initial
+        self.keep_recent = keep_recent
+        self.manual_keep_recent = manual_keep_recent
+        self.max_failures = max_failures
+        self.cooldown = cooldown
+
+    async def apply(self, entries: list[TranscriptEntry], *, ctx: PolicyContext) -> StageResult:
+        """Summarise while the request is above the target, unless the breaker is open."""
+        pressure, source = stage_input(entries, ctx)
+        manual = pressure.reason == "manual"
+        if pressure.reactive or not pressure.engaged:
+            return StageResult(entries)
+        if pressure.target is not None and not pressure.over_target and not manual:
+            return StageResult(entries)
+        if not manual and source.breaker.state(self.cooldown) == "open":
+            return StageResult(entries, note="not tried: the summarizer kept failing and is given a rest")
+        plan = self._plan(pressure, source, manual=manual)
+        if not plan.units:
+            return StageResult(entries, note="nothing worth a summary lies before the protected tail")
+        return await run_fold(
+            plan,
+            summarizer=self.summarizer,
+            pressure=pressure,
+            source=source,
+            ctx=ctx,
+            limit=self.max_failures,
+        )
+
+    def _plan(self, pressure: Pressure, source: Source, *, manual: bool) -> FoldPlan:
+        def size(entry: TranscriptEntry) -> float:
+            return pressure.counter.entry(entry) * pressure.scale
+
+        target = pressure.target
+        start = source.initial_stop(self.keep_initial, None if target is None else target * _INITIAL_SHARE, size)
+        keep = self.manual_keep_recent if manual else self.keep_recent
+        stop = source.tail_start(keep, None if target is None else int(target * _TAIL_SHARE), size)
+        units = foldable_units(source, start, stop)
+        gains = self._gains(units, source, pressure)
+        if not manual and gains[-1:] and gains[-1] < pressure.request * _MIN_GAIN:
+            return FoldPlan([])
+        if manual or target is None:
+            return FoldPlan(units)
+        wanted = (pressure.request - target) / (1 - _SUMMARY_SHARE)
+        enough = next((k + 1 for k, gain in enumerate(gains) if gain >= wanted), len(units))
+        return FoldPlan(units[:enough])
+
+    def _gains(self, units: list[Unit], source: Source, pressure: Pressure) -> list[float]:
+        """Return for each unit the tokens that leave the view when all up to it are folded."""
+        shown = dict(zip(source.given.sources, source.given.entries, strict=True))
+        sizes = (
+            sum(pressure.counter.entry(shown[index]) for index in unit.indices() if index in shown)
+            for unit in units
+        )
+        return list(accumulate(size * pressure.scale for size in sizes))
+
+

@@ -1,0 +1,143 @@
+"""What the two summary stages share: which units to fold, and how a fold becomes a view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lovia.context.breaker import Breaker
+from lovia.context.decisions import Decisions, SummaryText
+from lovia.context.policy import PolicyContext, Pressure, StageResult
+from lovia.context.rendering import Rendered
+from lovia.context.source import Source, ranges_of
+from lovia.context.summarizer import Summarizer
+from lovia.context.summarizer.folding import FoldOutcome, FoldStep, fold
+from lovia.errors import SummaryRejected
+from lovia.transcript.pairing import Unit
+
+__all__ = ["FoldPlan", "SummaryStageResult", "foldable_units", "run_fold"]
+
+
+@dataclass
+class SummaryStageResult(StageResult):
+    """A stage's result together with what its folds took.
+
+    Attributes:
+        outcome: What the folds did, or ``None`` when none was tried.
+        breaker: The circuit breaker after them.
+        summary: The text of the new summary, or ``None``.
+        decisions: The decisions behind the new view, or ``None`` when nothing was folded.
+    """
+
+    outcome: FoldOutcome | None = None
+    breaker: Breaker | None = None
+    summary: str | None = None
+    decisions: Decisions | None = None
+
+
+@dataclass(frozen=True)
+class FoldPlan:
+    """What a stage wants to have folded.
+
+    Attributes:
+        units: Units of the transcript, in order, that no summary covers.
+        reactive: Whether the provider had refused the request.
+        down_to: Stop once the request is this small, in tokens; ``None``: fold everything.
+    """
+
+    units: Sequence[Unit]
+    reactive: bool = False
+    down_to: int | None = None
+
+
+def foldable_units(source: Source, start: int, stop: int) -> list[Unit]:
+    """Return the units of a range that no summary covers yet, hidden ones included."""
+    covers = source.decisions.covers
+    units = source.units(start, stop)
+    return [unit for unit in units if any(index not in covers for index in unit.indices())]
+
+
+class _Folding:
+    """Turns each finished fold into the decisions and the view that it makes possible."""
+
+    def __init__(self, plan: FoldPlan, pressure: Pressure, source: Source) -> None:
+        self._plan = plan
+        self._pressure = pressure
+        self._source = source
+        self._beside = pressure.request - pressure.size(source.given.entries)
+        self.view: Rendered | None = None
+        self.decisions: Decisions | None = None
+        self.summary: str | None = None
+
+    def on_folded(self, step: FoldStep) -> bool:
+        """Take in one finished fold; returns whether to go on."""
+        if step.units_done == 0:
+            return True
+        folded = ranges_of(self._plan.units[: step.units_done])
+        text = SummaryText(step.summary, self._plan.reactive)
+        self.decisions = self._source.decisions.cover(folded, text)
+        self.view = self._source.preview(self.decisions)
+        self.summary = step.summary
+        if self._pressure.keep is not None:
+            self._pressure.keep(self.view.entries)
+        request = self._beside + self._pressure.size(self.view.entries)
+        return self._plan.down_to is None or request > self._plan.down_to
+
+
+async def run_fold(
+    plan: FoldPlan,
+    *,
+    summarizer: Summarizer,
+    pressure: Pressure,
+    source: Source,
+    ctx: PolicyContext,
+    limit: int,
+) -> SummaryStageResult:
+    """Fold the plan's units and return the view in which the summary stands for them.
+
+    A finished fold is kept whatever happens to the next one. What the summary replaces leaves the view
+    only with the fold that contains it.
+
+    Args:
+        plan: What to fold.
+        summarizer: Writes the summary.
+        pressure: The pass's pressure.
+        source: The transcript behind the stage's input.
+        ctx: The call.
+        limit: Consecutive rejections at which the circuit breaker opens.
+    """
+    folding = _Folding(plan, pressure, source)
+    prior = source.decisions.summary
+    transcript = source.transcript
+    outcome = await fold(
+        [[transcript[index] for index in unit.indices()] for unit in plan.units],
+        summarizer=summarizer,
+        ctx=ctx,
+        prior_summary=prior.text if prior else None,
+        focus=pressure.focus,
+        on_folded=folding.on_folded,
+    )
+    breaker = source.breaker
+    if isinstance(outcome.error, SummaryRejected):
+        breaker = breaker.failed(limit)
+    elif outcome.units_done:
+        breaker = breaker.succeeded()
+    given = source.given.entries
+    entries = folding.view.entries if folding.view else given
+    return SummaryStageResult(
+        entries,
+        changed=folding.view is not None,
+        tokens_freed_estimate=pressure.size(given) - pressure.size(entries),
+        note=_note(outcome),
+        outcome=outcome,
+        breaker=breaker,
+        summary=folding.summary,
+        decisions=folding.decisions,
+    )
+
+
+def _note(outcome: FoldOutcome) -> str:
+    chunks = f"{outcome.chunks_folded} of {outcome.chunks_planned} chunks folded into the summary"
+    split = ", an oversized entry was folded in pieces" if outcome.degraded else ""
+    failed = f"; stopped by {type(outcome.error).__name__}" if outcome.error else ""
+    return chunks + split + failed

@@ -1,0 +1,123 @@
+"""Tool results that are too large to send are archived as soon as they arrive."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from lovia.context.archive import CompactionArchive
+from lovia.context.decisions import Clipped, Persisted, Replacement
+from lovia.context.policy import PolicyContext, StageResult
+from lovia.context.source import Source, stage_input
+from lovia.errors import LoviaError
+from lovia.transcript.entries import ToolResultEntry, TranscriptEntry, text_of
+
+__all__ = ["ToolResultBudgetStage", "offload"]
+
+_log = logging.getLogger("lovia.context")
+
+
+class ToolResultBudgetStage:
+    """Archives large tool results that no request held yet, and shows a preview in their place.
+
+    It acts on every newly arrived batch whatever the size of the request, because it changes only what
+    was never sent and so breaks no prompt cache. It runs before retention: what retention replaced by a
+    short marker could no longer be archived.
+
+    Args:
+        budget_chars: Characters that the results of one batch may have together; beyond it the largest
+            go first.
+        large_chars: Characters above which a single result goes.
+        preview_chars: Characters of the preview.
+        archive: Keeps the whole text; without one the marker promises nothing.
+    """
+
+    name = "tool_result_budget"
+    on_arrival = True
+
+    def __init__(
+        self,
+        *,
+        budget_chars: int = 200_000,
+        large_chars: int = 20_000,
+        preview_chars: int = 2_000,
+        archive: CompactionArchive | None = None,
+    ) -> None:
+        self.budget_chars = budget_chars
+        self.large_chars = large_chars
+        self.preview_chars = preview_chars
+        self.archive = archive
+
+    def wants(self, new: Sequence[TranscriptEntry]) -> bool:
+        """Tell whether newly arrived entries give it anything to do (cheap: lengths only)."""
+        sizes = [_chars(entry) for entry in new if isinstance(entry, ToolResultEntry)]
+        return bool(sizes) and (max(sizes) > self.large_chars or sum(sizes) > self.budget_chars)
+
+    async def apply(self, entries: list[TranscriptEntry], *, ctx: PolicyContext) -> StageResult:
+        """Replace what is too large by its marker."""
+        pressure, source = stage_input(entries, ctx)
+        chosen = self._choose(source)
+        changes: dict[int, Replacement] = {}
+        for index in chosen:
+            changes[index] = await offload(source.transcript[index], self.archive, self.preview_chars, ctx)
+        if not changes:
+            return StageResult(entries)
+        view = source.preview(source.decisions.substitute(changes))
+        freed = pressure.size(entries) - pressure.size(view.entries)
+        chars = sum(_chars(source.transcript[index]) for index in chosen)
+        kept = "archived" if self.archive else "cut to a preview"
+        note = f"{len(chosen)} large tool result{'s' * (len(chosen) > 1)} ({chars:,} characters) {kept}"
+        return StageResult(view.entries, True, freed, note)
+
+    def _choose(self, source: Source) -> list[int]:
+        """Return the indices of results to replace: the oversized, then the largest of oversized batches."""
+        shown = {k for k in source.given.sources if k >= source.new_from}
+        candidates = {
+            index: _chars(source.transcript[index])
+            for index in shown
+            if isinstance(source.transcript[index], ToolResultEntry)
+            and index not in source.fixed
+            and index not in source.decisions.replaced
+        }
+        chosen = {index for index, size in candidates.items() if size > self.large_chars}
+        batches: dict[int, list[int]] = {}
+        for index in candidates:
+            batches.setdefault(source.view.pairing.unit_of[index], []).append(index)
+        for members in batches.values():
+            chosen.update(self._over_budget({k: candidates[k] for k in members}, chosen))
+        return sorted(chosen)
+
+    def _over_budget(self, sizes: dict[int, int], chosen: set[int]) -> list[int]:
+        total = sum(size for index, size in sizes.items() if index not in chosen)
+        extra: list[int] = []
+        for index in sorted(sizes, key=lambda k: (-sizes[k], k)):
+            if total <= self.budget_chars or sizes[index] <= self.preview_chars:
+                break
+            if index not in chosen:
+                extra.append(index)
+                total -= sizes[index] - self.preview_chars
+        return extra
+
+
+async def offload(
+    entry: TranscriptEntry, archive: CompactionArchive | None, preview: int, ctx: PolicyContext
+) -> Replacement:
+    """Archive a result and return what its view entry shows.
+
+    A failing archive never blocks a pass, and its marker never promises what is not there.
+    """
+    if archive is None or not isinstance(entry, ToolResultEntry):
+        return Clipped(preview)
+    try:
+        ref = await archive.save_tool_result(text_of(entry), call_id=entry.call_id, ctx=ctx)
+    except (OSError, LoviaError) as error:
+        _log.warning("A tool result could not be archived (%s); the view shows a preview only.", error)
+        return Clipped(preview)
+    return Persisted(ref.uri, preview)
+
+
+def _chars(entry: TranscriptEntry) -> int:
+    """Return the characters of a result's text, its text parts included."""
+    if not isinstance(entry, ToolResultEntry):
+        return 0
+    return len(entry.output) + sum(len(getattr(part, "text", "")) for part in entry.parts)
