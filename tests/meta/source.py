@@ -66,7 +66,7 @@ def tracked_files() -> tuple[Path, ...]:
 
 
 def imports(module: Module) -> Iterator[Import]:
-    """Yield what `module` imports, anywhere in it; `from a import b` counts as both a and a.b."""
+    """Yield what `module` imports, anywhere in it; `from a import b` counts as a.b."""
     type_only = {
         id(inner)
         for node in ast.walk(module.tree)
@@ -79,7 +79,7 @@ def imports(module: Module) -> Iterator[Import]:
             targets = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = _absolute(node, module)
-            targets = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+            targets = [f"{base}.{alias.name}" for alias in node.names]
         else:
             continue
         for target in targets:

@@ -13,29 +13,35 @@ _BASE = {"base"}
 _DATA = _BASE | {"transcript"}
 _SIZES = _DATA | {"tokens"}
 _CALLS = _SIZES | {"providers"}
-_RUNS = _CALLS | {"events", "context", "hooks", "stores"}
+_VIEWS = _CALLS | {"events", "tools"}
+_RUNS = _VIEWS | {"context", "hooks", "stores"}
 ARROWS: dict[str, tuple[set[str], set[str]]] = {
     "base": (set(), set()),
     "transcript": (_BASE, set()),
     "tokens": (_DATA, set()),
     "providers": (_SIZES, set()),
     "events": (_DATA, {"context", "runtime"}),
-    "context": (_CALLS | {"events"}, set()),
-    "hooks": (_DATA | {"events"}, set()),
-    "stores": (_CALLS | {"events", "context"}, set()),
+    "tools": (_DATA, {"runtime"}),
+    "context": (_VIEWS, set()),
+    "hooks": (_DATA | {"events"}, {"runtime"}),
+    "stores": (_VIEWS | {"context"}, set()),
     "runtime": (_RUNS, set()),
-    "testing": (_CALLS, set()),
+    "testing": (_CALLS | {"context"}, set()),
     "replay": (_RUNS | {"runtime", "testing"}, set()),
-    "cli": (_RUNS | {"runtime", "testing", "replay"}, set()),
+    "demo": (_RUNS | {"runtime", "testing", "replay"}, set()),
+    "cli": (_RUNS | {"runtime", "testing", "replay", "demo"}, set()),
 }
 
 _BASE_MODULES = {"errors", "usage", "cancellation", "retry"}
+_COMMAND_MODULES = {"__main__", "cli"}
 
 
 def room_of(name: str) -> str | None:
     """Return the room of the module `name`, or None for the package itself, which re-exports."""
     first = name.split(".")[1] if "." in name else None
-    return "base" if first in _BASE_MODULES else first
+    if first in _BASE_MODULES:
+        return "base"
+    return "cli" if first in _COMMAND_MODULES else first
 
 
 @pytest.mark.parametrize("module", modules("lovia"), ids=str)

@@ -14,24 +14,22 @@ from tests.paths import REPO
 EXTRAS = ("openai", "anthropic", "rich", "jinja2", "cyclopts", "opentelemetry.sdk")
 HEAVY = (*EXTRAS, "opentelemetry.exporter", "opentelemetry.instrumentation", "tiktoken", "sqlite3")
 
-# Modules that may need an extra as soon as they are imported.
-NEED_AN_EXTRA: set[str] = set()
+# Modules below these need an extra as soon as they are imported; the package above them does not.
+NEED_AN_EXTRA = ("lovia.cli.",)
 
 # Modules that use asyncio beside anyio, each for a reason that stands in the module.
-USE_ASYNCIO: set[str] = set()
+USE_ASYNCIO = {"lovia.runtime.background"}
 
-_WITHOUT_EXTRAS = """
+_WITHOUT_EXTRAS = f"""
 import importlib, importlib.abc, sys
 
 class Absent(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        for extra in {extras!r}:
+        for extra in {EXTRAS!r}:
             if name == extra or name.startswith(extra + "."):
                 raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Absent())
-for name in {names!r}:
-    importlib.import_module(name)
 """
 
 
@@ -64,9 +62,20 @@ def test_every_module_imports_without_the_extras() -> None:
         module.name
         for package in ("lovia", "lovia_otel")
         for module in modules(package)
-        if module.name not in NEED_AN_EXTRA and not module.name.endswith("__main__")
+        if not module.name.startswith(NEED_AN_EXTRA) and module.name != "lovia.__main__"
     ]
-    run(_WITHOUT_EXTRAS.format(extras=EXTRAS, names=names))
+    run(f"{_WITHOUT_EXTRAS}for name in {names!r}: importlib.import_module(name)")
+
+
+def test_the_command_line_says_which_extra_it_lacks() -> None:
+    """Without the extra `cli` the command ends with code 2 and the line that installs it."""
+    code = f"{_WITHOUT_EXTRAS}from lovia.cli import main; sys.exit(main(['demo']))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPO, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert 'pip install "lovia[cli]"' in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_library_code_runs_on_any_event_loop() -> None:
