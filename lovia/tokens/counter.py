@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from lovia.transcript.entries import TranscriptEntry
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lovia.transcript.entries import TranscriptEntry
 
 __all__ = ["TokenCounter", "TokenSource"]
 
@@ -17,14 +19,14 @@ TokenSource = Literal["provider", "tokenizer", "bytes"]
 class TokenCounter(Protocol):
     """Counts tokens of entries and of plain text.
 
-    Implementations count an entry once in its lifetime and never raise on odd text: lone surrogates,
-    empty strings and megabytes have a size like anything else.
-
-    Attributes:
-        source: Where the sizes come from.
+    Implementations count an entry once in its lifetime and never raise on odd text: lone
+    surrogates, empty strings and megabytes have a size like anything else.
     """
 
-    source: TokenSource
+    @property
+    def source(self) -> TokenSource:
+        """Where the sizes come from; a plain attribute will do."""
+        ...
 
     def text(self, text: str) -> int:
         """Return the tokens of a plain text."""
@@ -39,7 +41,11 @@ class TokenCounter(Protocol):
         ...
 
     def overhead(
-        self, *, instructions: str | None = None, tools: Iterable[Any] = (), response_format: Any = None
+        self,
+        *,
+        instructions: str | None = None,
+        tools: Iterable[Any] = (),
+        response_format: Any = None,
     ) -> int:
         """Return the tokens of what a request holds beside its entries."""
         ...
