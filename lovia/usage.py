@@ -15,17 +15,23 @@ from lovia.errors import BudgetExceeded
 __all__ = ["COUNTERS", "RunBudget", "Usage"]
 
 #: The names of the counters, in the order in which they are shown.
-COUNTERS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+COUNTERS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+)
 
 
 @dataclass
 class Usage:
     """Tokens spent by one or more model calls.
 
-    ``input_tokens`` is the whole prompt, cached tokens included; the cache fields are parts of it and
-    are never added again. ``reasoning_tokens`` is a part of ``output_tokens``. ``summary`` is the part
-    of this total that context compaction's own model calls spent (``None`` until there was one), so
-    ``usage.input_tokens - usage.summary.input_tokens`` is what the turns spent.
+    ``input_tokens`` is the whole prompt, cached tokens included; the cache fields are parts of it
+    and are never added again. ``reasoning_tokens`` is a part of ``output_tokens``. ``summary`` is
+    the part of this total that context compaction's own model calls spent (``None`` until there was
+    one), so ``usage.input_tokens - usage.summary.input_tokens`` is what the turns spent.
 
     Attributes:
         input_tokens: Prompt tokens.
@@ -68,7 +74,7 @@ class Usage:
 
     def subtract(self, other: Usage) -> None:
         """Take ``other`` off in place: what was spent since ``other`` was cloned."""
-        for name in _COUNTERS:
+        for name in COUNTERS:
             setattr(self, name, getattr(self, name) - getattr(other, name))
         if other._summary is not None:
             self.summary.subtract(other._summary)
@@ -141,4 +147,6 @@ class RunBudget:
         for name, value, limit in spent:
             if limit is not None and value > limit:
                 message = f"The run's budget is spent: {name}={limit}, used {value:g}."
-                raise BudgetExceeded(message, limit=name, hint="Resume the run with a raised limit.")
+                raise BudgetExceeded(
+                    message, limit=name, hint="Resume the run with a raised limit."
+                )

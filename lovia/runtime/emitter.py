@@ -1,0 +1,90 @@
+"""Telling the events of a run: first to hooks, then to the stream."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+
+if TYPE_CHECKING:
+    from lovia.events import Event
+    from lovia.hooks import AgentHooks
+    from lovia.runtime.channel import EventChannel
+    from lovia.runtime.run_context import RunContext
+
+__all__ = ["Emitter"]
+
+# Seconds that hooks get for the last event of a run that is being torn down.
+_GRACE: Final = 5.0
+
+
+class Emitter:
+    """Tells each event to the hooks of the active agent, then to the reader of the stream.
+
+    Attributes:
+        channel: The way to the reader.
+        ctx: What hooks get beside the event.
+    """
+
+    def __init__(self, channel: EventChannel, ctx: RunContext[Any]) -> None:
+        self.channel = channel
+        self.ctx = ctx
+        self._soon, self._pumped = anyio.create_memory_object_stream[Any](math.inf)
+        self._waiting = 0
+        self._drained = anyio.Event()
+
+    async def emit(self, event: Event, *also: AgentHooks | None) -> None:
+        """Tell an event and wait until it has been handled.
+
+        Args:
+            event: The event.
+            also: Hooks that hear of it before those of the active agent.
+        """
+        await self._dispatch(event, *also)
+        await self.channel.deliver(event)
+
+    def emit_soon(self, event: Event) -> None:
+        """Tell an event without waiting: :meth:`pump` does, in the order of these calls."""
+        self._waiting += 1
+        self._soon.send_nowait(event)
+
+    async def flush(self) -> None:
+        """Wait until everything that :meth:`emit_soon` took has been handled."""
+        while self._waiting:
+            self._drained = anyio.Event()
+            await self._drained.wait()
+
+    async def pump(self) -> None:
+        """Emit what :meth:`emit_soon` takes, until :meth:`close`."""
+        with self._pumped:
+            async for event in self._pumped:
+                try:
+                    await self.emit(event)
+                finally:
+                    self._waiting -= 1
+                    if not self._waiting:
+                        self._drained.set()
+
+    def close(self) -> None:
+        """Let :meth:`pump` end."""
+        self._soon.close()
+
+    async def finish(self, event: Event) -> None:
+        """Tell the last event of the run."""
+        try:
+            await self._dispatch(event)
+        finally:
+            self.channel.finish(event)
+
+    async def finish_torn_down(self, event: Event) -> None:
+        """Tell the last event of a run whose task is being cancelled; hooks get a short grace."""
+        with anyio.move_on_after(_GRACE, shield=True):
+            await self.finish(event)
+
+    async def _dispatch(self, event: Event, *also: AgentHooks | None) -> None:
+        heard: list[AgentHooks] = []
+        for hooks in (*also, getattr(self.ctx.agent, "hooks", None)):
+            if hooks is not None and all(hooks is not one for one in heard):
+                heard.append(hooks)
+                await hooks.dispatch(event, self.ctx)

@@ -1,0 +1,121 @@
+"""Handing the conversation over to another agent."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from lovia.errors import ToolError, UserError
+from lovia.tools import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from lovia.runtime.agent import Agent
+    from lovia.runtime.run_context import RunContext
+
+__all__ = ["Handoff", "HandoffSlot", "handoff_of", "handoff_tool"]
+
+#: Called once when a handoff fires, with the arguments that the model wrote.
+HandoffCallback: TypeAlias = "Callable[[dict[str, Any], RunContext[Any]], Awaitable[None] | None]"
+
+_NAME_PREFIX: Final = "transfer_to_"
+_NO_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]+")  # what vendors refuse in the name of a tool
+_PARAMETERS: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "reason": {"type": "string", "description": "Why the other agent should take over."}
+    },
+}
+
+
+@dataclass(frozen=True)
+class Handoff:
+    """Another agent that may take over, and how the model gets to know of it.
+
+    Attributes:
+        target: The agent that takes over; it sees the whole conversation.
+        name: The tool's name; ``transfer_to_`` and the target's name by default.
+        description: What the model is told; names the target by default.
+        on_handoff: Called as ``on_handoff(args, ctx)``, exactly once, when the model asks for it.
+    """
+
+    target: Agent[Any]
+    name: str | None = None
+    description: str | None = None
+    on_handoff: HandoffCallback | None = None
+
+    @property
+    def tool_name(self) -> str:
+        """The name under which the model asks for it."""
+        return self.name or _NAME_PREFIX + _NO_NAME.sub("_", self.target.name)
+
+
+def handoff_of(item: Any, *, source: str) -> Handoff:
+    """Return an item of ``Agent.handoffs`` as a handoff.
+
+    Raises:
+        UserError: It is neither an agent nor a handoff.
+    """
+    if isinstance(item, Handoff):
+        return item
+    if hasattr(item, "handoffs") and hasattr(item, "instructions"):
+        return Handoff(item)
+    message = f"Agent {source!r} lists {item!r} as a handoff."
+    raise UserError(message, hint="List agents, or Handoff(agent, ...).")
+
+
+class HandoffSlot:
+    """The handoff that has fired and is not applied yet; there is at most one.
+
+    Attributes:
+        pending: That handoff.
+    """
+
+    def __init__(self) -> None:
+        self.pending: Handoff | None = None
+        self._claimed: Handoff | None = None
+
+    async def fire(self, handoff: Handoff, args: dict[str, Any], ctx: RunContext[Any]) -> str:
+        """Fire a handoff and return what the model reads.
+
+        Raises:
+            ToolError: Another handoff has fired in this turn.
+        """
+        if self._claimed is not None:
+            message = f"The conversation is already being handed to {self._claimed.target.name}."
+            raise ToolError(message, tool=handoff.tool_name)
+        self._claimed = handoff
+        try:
+            if handoff.on_handoff is not None:
+                outcome = handoff.on_handoff(args, ctx)
+                if inspect.isawaitable(outcome):
+                    await outcome
+        except BaseException:
+            self._claimed = None
+            raise
+        self.pending = handoff
+        reason = args.get("reason")
+        return f"Transferred to {handoff.target.name}" + (f" ({reason})" if reason else "")
+
+    def clear(self) -> None:
+        """Forget the pending handoff: it has been applied."""
+        self.pending = self._claimed = None
+
+
+def handoff_tool(handoff: Handoff, slot: HandoffSlot) -> Tool:
+    """Return the tool by which the model fires a handoff."""
+
+    async def invoke(args: dict[str, Any], ctx: RunContext[Any]) -> str:
+        return await slot.fire(handoff, args, ctx)
+
+    target = handoff.target.name
+    return Tool(
+        name=handoff.tool_name,
+        description=handoff.description or f"Hand the conversation over to {target}.",
+        parameters=_PARAMETERS,
+        invoke=invoke,
+        retries=0,  # a callback that has run must not run again
+    )

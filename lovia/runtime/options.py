@@ -1,0 +1,83 @@
+"""What a caller asked for in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+from uuid import uuid4
+
+from lovia.cancellation import CancelToken
+from lovia.errors import UserError
+from lovia.transcript.entries import (
+    AssistantTextEntry,
+    ContentPart,
+    FilePart,
+    ImagePart,
+    InputEntry,
+    ReasoningEntry,
+    TextPart,
+    ToolCallEntry,
+    ToolResultEntry,
+    TranscriptEntry,
+)
+
+if TYPE_CHECKING:
+    from lovia.retry import RetryPolicy
+    from lovia.runtime.agent import Agent, InstructionsFn
+    from lovia.usage import RunBudget
+
+__all__ = ["RunInput", "RunOptions", "input_entries"]
+
+#: What a run may start with: text, parts of one message, or entries.
+RunInput: TypeAlias = (
+    str | ContentPart | TranscriptEntry | Sequence[ContentPart] | Sequence[TranscriptEntry]
+)
+
+_PARTS = (TextPart, ImagePart, FilePart)
+_ENTRIES = (InputEntry, AssistantTextEntry, ReasoningEntry, ToolCallEntry, ToolResultEntry)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The arguments of one ``Runner`` call."""
+
+    agent: Agent[Any]
+    input: Any
+    deps: Any = None
+    extra_instructions: str | InstructionsFn | None = None
+    max_turns: int = 50
+    budget: RunBudget | None = None
+    cancel_token: CancelToken = field(default_factory=CancelToken)
+    retry: RetryPolicy | None = None
+    context_policy: Any = None
+    run_id: str = field(default_factory=lambda: uuid4().hex)
+
+
+def input_entries(value: Any) -> list[TranscriptEntry]:
+    """Return a run's input as transcript entries.
+
+    Raises:
+        UserError: It is none of the accepted shapes; the message names the offending item.
+    """
+    if isinstance(value, str):
+        return [InputEntry("user", value)]
+    items = [value] if isinstance(value, (*_PARTS, *_ENTRIES)) else value
+    if isinstance(items, (list, tuple)) and items:
+        if all(isinstance(item, _PARTS) for item in items):
+            return [InputEntry("user", items)]
+        if all(isinstance(item, _ENTRIES) for item in items):
+            return list(items)
+    raise UserError(
+        f"A run cannot start with {_describe(value)}.",
+        hint="Pass a text, a list of parts (one message), or a list of transcript entries.",
+    )
+
+
+def _describe(value: Any) -> str:
+    if not isinstance(value, (list, tuple)):
+        return f"a {type(value).__name__}"
+    if not value:
+        return "an empty list"
+    odd = next((i for i, item in enumerate(value) if not isinstance(item, (*_PARTS, *_ENTRIES))), 0)
+    return f"a list whose item {odd} is a {type(value[odd]).__name__} beside other kinds"

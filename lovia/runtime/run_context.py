@@ -1,0 +1,53 @@
+"""What tools, hooks and instructions may know about the run they take part in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from lovia.cancellation import CancelToken
+from lovia.usage import RunBudget, Usage
+
+if TYPE_CHECKING:
+    from lovia.runtime.agent import Agent
+    from lovia.transcript.entries import TranscriptEntry
+
+__all__ = ["RunContext"]
+
+TDeps = TypeVar("TDeps")
+
+
+@dataclass
+class RunContext(Generic[TDeps]):
+    """The live state of one run; everybody who takes part in it gets the same instance.
+
+    Attributes:
+        deps: The object that the caller passed as ``deps``.
+        entries: The transcript so far; it is read, never edited.
+        agent: The agent that is active now.
+        usage: What the run's model calls spent so far, summaries included.
+        session_id: The conversation, when there is one.
+        run_id: Names the run.
+        turn: The current turn, from 1; 0 before the first.
+        budget: The run's limits, when there are any.
+        cancel_token: Asks the run to stop.
+    """
+
+    # Lets @tool recognise the annotation without importing the runtime.
+    __lovia_run_context__: ClassVar[bool] = True
+
+    deps: TDeps | None
+    entries: list[TranscriptEntry]
+    agent: Agent[Any]
+    usage: Usage = field(default_factory=Usage)
+    session_id: str | None = None
+    run_id: str | None = None
+    turn: int = 0
+    budget: RunBudget | None = None
+    cancel_token: CancelToken = field(default_factory=CancelToken)
+    _system_prompt: str = field(default="", repr=False)
+
+    @property
+    def system_prompt(self) -> str:
+        """The rendered system prompt of the active agent; empty when it has none."""
+        return self._system_prompt

@@ -1,0 +1,91 @@
+"""The way in: run an agent, and wait for it or watch it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from lovia.cancellation import CancelToken
+from lovia.runtime.handle import RunHandle
+from lovia.runtime.options import RunOptions
+
+if TYPE_CHECKING:
+    from lovia.retry import RetryPolicy
+    from lovia.runtime.agent import Agent, InstructionsFn
+    from lovia.runtime.options import RunInput
+    from lovia.runtime.result import RunResult
+    from lovia.usage import RunBudget
+
+__all__ = ["Runner"]
+
+
+class Runner:
+    """Runs agents. It holds no state: every run has its own."""
+
+    @staticmethod
+    def stream(  # noqa: PLR0913 - one keyword a setting of the run
+        agent: Agent[Any],
+        input: RunInput,
+        *,
+        deps: Any = None,
+        extra_instructions: str | InstructionsFn | None = None,
+        max_turns: int = 50,
+        budget: RunBudget | None = None,
+        cancel_token: CancelToken | None = None,
+        retry: RetryPolicy | None = None,
+        context_policy: Any = None,
+    ) -> RunHandle:
+        """Return a handle on a run: iterate it for events, await its result.
+
+        Nothing here raises for bad arguments; like every failure they end the run's stream with
+        ``RunFailed`` and are raised by ``handle.result()``.
+
+        Args:
+            agent: Who speaks first.
+            input: A text, the parts of one message, or transcript entries.
+            deps: Handed to tools, hooks and instructions as ``ctx.deps``.
+            extra_instructions: Added to the system prompt of every agent of the run.
+            max_turns: Model answers that the run may take.
+            budget: Limits on tokens, tool calls and time; one instance for one run.
+            cancel_token: Asks the run to stop, from any task or thread.
+            retry: Instead of the agents' own retry policy.
+            context_policy: Instead of the agents' own context policy.
+        """
+        return RunHandle(
+            RunOptions(
+                agent=agent,
+                input=input,
+                deps=deps,
+                extra_instructions=extra_instructions,
+                max_turns=max_turns,
+                budget=budget,
+                cancel_token=cancel_token or CancelToken(),
+                retry=retry,
+                context_policy=context_policy,
+            )
+        )
+
+    @classmethod
+    async def run(cls, agent: Agent[Any], input: RunInput, **kwargs: Any) -> RunResult:
+        """Run to the end and return the result.
+
+        Args:
+            agent: Who speaks first.
+            input: A text, the parts of one message, or transcript entries.
+            kwargs: As for :meth:`stream`.
+
+        Raises:
+            UserError: Something was configured in a way that cannot work.
+            ProviderError: The model could not be asked.
+            MaxTurnsExceeded: All turns were made without an answer.
+            BudgetExceeded: The budget is spent.
+            RunCancelled: A stop was requested.
+        """
+        return await cls.stream(agent, input, **kwargs).result()
+
+    @classmethod
+    def run_sync(cls, agent: Agent[Any], input: RunInput, **kwargs: Any) -> RunResult:
+        """Run to the end from code that is not async; see :meth:`run`."""
+        return anyio.run(partial(cls.run, agent, input, **kwargs))

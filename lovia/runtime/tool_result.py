@@ -1,0 +1,118 @@
+"""What a tool returned, as the transcript keeps it and the model reads it."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import to_json
+
+from lovia.transcript.entries import FilePart, ImagePart, TextPart, ToolResultEntry
+
+if TYPE_CHECKING:
+    from lovia.runtime.run_context import RunContext
+    from lovia.tools import ToolResultRenderer
+    from lovia.transcript.entries import ContentPart
+
+__all__ = ["ToolOutcome", "capped", "error_text", "render"]
+
+_PARTS: Final = (TextPart, ImagePart, FilePart)
+_MARKER: Final = "\n[... {left_out} characters left out ...]\n"
+
+
+@dataclass(frozen=True)
+class ToolOutcome:
+    """How one call ended.
+
+    Attributes:
+        value: What the tool returned, or the error text.
+        entry: The result as the transcript keeps it.
+        error: What was raised, or ``None``.
+        truncated: Whether the result was cut to the cap.
+    """
+
+    value: Any
+    entry: ToolResultEntry
+    error: BaseException | None = None
+    truncated: bool = False
+
+    @classmethod
+    def failed(cls, call_id: str, error: BaseException, *, cap: int | None = None) -> ToolOutcome:
+        """Describe a failure in a way that helps the model to go on."""
+        text = error_text(error)
+        shown = capped(text, cap)
+        entry = ToolResultEntry(call_id, shown, is_error=True)
+        return cls(shown, entry, error, truncated=shown is not text)
+
+    @classmethod
+    def refused(cls, call_id: str, text: str) -> ToolOutcome:
+        """Describe a call that was not run."""
+        return cls(text, ToolResultEntry(call_id, text, is_error=True))
+
+
+def error_text(error: BaseException) -> str:
+    """Return what the model reads about a failure."""
+    return f"Tool error: {str(error).strip() or type(error).__name__}"
+
+
+async def render(
+    call_id: str,
+    value: Any,
+    *,
+    renderer: ToolResultRenderer | None,
+    ctx: RunContext[Any],
+    cap: int | None,
+) -> ToolOutcome:
+    """Turn what a tool returned into its outcome.
+
+    Text stays as it is; parts (one, or a list) become parts; everything else becomes JSON, or its
+    ``str`` where JSON cannot express it.
+    """
+    parts = () if renderer is not None else _parts_of(value)
+    text = "" if parts else await _text_of(value, renderer, ctx)
+    shown = capped(text, cap)
+    return ToolOutcome(
+        # A value whose text had to be cut is too large to be kept alive by events.
+        value=value if shown is text else shown,
+        entry=ToolResultEntry(call_id, shown, parts=parts),
+        truncated=shown is not text,
+    )
+
+
+def capped(text: str, cap: int | None) -> str:
+    """Return the text, or its head and tail with a marker between, at most ``cap`` characters."""
+    if cap is None or len(text) <= cap:
+        return text
+    marker = _MARKER.format(left_out=len(text) - cap)
+    room = max(cap - len(marker), 0)
+    tail = room // 3
+    return text[: room - tail] + marker[: cap - room] + text[len(text) - tail :]
+
+
+def _parts_of(value: Any) -> tuple[ContentPart, ...]:
+    if isinstance(value, _PARTS):
+        return (value,)
+    if isinstance(value, (list, tuple)) and value and all(isinstance(v, _PARTS) for v in value):
+        return tuple(value)
+    return ()
+
+
+async def _text_of(value: Any, renderer: ToolResultRenderer | None, ctx: RunContext[Any]) -> str:
+    if renderer is not None:
+        rendered = renderer(value, ctx)
+        return str(await rendered if inspect.isawaitable(rendered) else rendered)
+    if isinstance(value, str):
+        return value
+    try:
+        if dataclasses.is_dataclass(value) or hasattr(value, "model_dump_json"):
+            value = json.loads(to_json(value, fallback=str))
+        return json.dumps(value, ensure_ascii=False, default=_json_safe)
+    except (TypeError, ValueError, RecursionError):
+        return str(value)
+
+
+def _json_safe(value: Any) -> Any:
+    return json.loads(to_json(value, fallback=str))
