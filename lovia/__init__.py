@@ -9,7 +9,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lovia.cancellation import CancelToken
+    from lovia.cancellation import (
+        CancelToken,
+    )
+    from lovia.context import (
+        ArchiveRef,
+        AutoSummaryStage,
+        CompactingContextPolicy,
+        CompactionArchive,
+        ContextPolicy,
+        ContextPolicyResult,
+        ContextSizes,
+        ContextStage,
+        ExtractiveSummarizer,
+        FileCompactionArchive,
+        LLMSummarizer,
+        MiddleSnipStage,
+        NoopContextPolicy,
+        PolicyContext,
+        Pressure,
+        ReactiveSummaryStage,
+        StageRecord,
+        StageResult,
+        Summarizer,
+        SummarizingContextPolicy,
+        Summary,
+        ToolResultBudgetStage,
+        ToolResultRetentionStage,
+        current_prompt_tokens,
+        extract_compaction_summary,
+        make_summary_entry,
+    )
     from lovia.errors import (
         BudgetExceeded,
         ContextOverflowError,
@@ -25,16 +55,28 @@ if TYPE_CHECKING:
         TranscriptFormatError,
         UserError,
     )
-    from lovia.hooks import AgentHooks
-    from lovia.providers.base import ModelSettings, Provider
-    from lovia.retry import RetryPolicy
-    from lovia.runtime.agent import Agent
-    from lovia.runtime.handle import RunHandle
-    from lovia.runtime.handoff import Handoff
-    from lovia.runtime.result import RunResult
-    from lovia.runtime.run_context import RunContext
-    from lovia.runtime.runner import Runner
-    from lovia.tools import Tool, tool
+    from lovia.hooks import (
+        AgentHooks,
+    )
+    from lovia.providers.base import (
+        ModelSettings,
+        Provider,
+    )
+    from lovia.retry import (
+        RetryPolicy,
+    )
+    from lovia.runtime import (
+        Agent,
+        Handoff,
+        RunContext,
+        RunHandle,
+        Runner,
+        RunResult,
+    )
+    from lovia.tools import (
+        Tool,
+        tool,
+    )
     from lovia.transcript.entries import (
         AssistantTextEntry,
         FilePart,
@@ -46,15 +88,28 @@ if TYPE_CHECKING:
         ToolResultEntry,
         TranscriptEntry,
     )
-    from lovia.usage import RunBudget, Usage
+    from lovia.usage import (
+        RunBudget,
+        Usage,
+    )
 
 __all__ = [
     "Agent",
     "AgentHooks",
+    "ArchiveRef",
     "AssistantTextEntry",
+    "AutoSummaryStage",
     "BudgetExceeded",
     "CancelToken",
+    "CompactingContextPolicy",
+    "CompactionArchive",
     "ContextOverflowError",
+    "ContextPolicy",
+    "ContextPolicyResult",
+    "ContextSizes",
+    "ContextStage",
+    "ExtractiveSummarizer",
+    "FileCompactionArchive",
     "FilePart",
     "GuardrailTripped",
     "Handoff",
@@ -62,12 +117,18 @@ __all__ = [
     "InputEntry",
     "InvalidToolArguments",
     "InvalidViewError",
+    "LLMSummarizer",
     "LoviaError",
     "MaxTurnsExceeded",
+    "MiddleSnipStage",
     "ModelSettings",
+    "NoopContextPolicy",
     "OutputValidationError",
+    "PolicyContext",
+    "Pressure",
     "Provider",
     "ProviderError",
+    "ReactiveSummaryStage",
     "ReasoningEntry",
     "RetryPolicy",
     "RunBudget",
@@ -76,21 +137,59 @@ __all__ = [
     "RunHandle",
     "RunResult",
     "Runner",
+    "StageRecord",
+    "StageResult",
+    "Summarizer",
+    "SummarizingContextPolicy",
+    "Summary",
     "TextPart",
     "Tool",
     "ToolCallEntry",
     "ToolError",
+    "ToolResultBudgetStage",
     "ToolResultEntry",
+    "ToolResultRetentionStage",
     "TranscriptEntry",
     "TranscriptFormatError",
     "Usage",
     "UserError",
+    "current_prompt_tokens",
+    "extract_compaction_summary",
+    "make_summary_entry",
     "tool",
 ]
 
 # Where each public name comes from.
 _HOMES = {
     "lovia.cancellation": ("CancelToken",),
+    "lovia.context": (
+        "ArchiveRef",
+        "AutoSummaryStage",
+        "CompactingContextPolicy",
+        "CompactionArchive",
+        "ContextPolicy",
+        "ContextPolicyResult",
+        "ContextSizes",
+        "ContextStage",
+        "ExtractiveSummarizer",
+        "FileCompactionArchive",
+        "LLMSummarizer",
+        "MiddleSnipStage",
+        "NoopContextPolicy",
+        "PolicyContext",
+        "Pressure",
+        "ReactiveSummaryStage",
+        "StageRecord",
+        "StageResult",
+        "Summarizer",
+        "SummarizingContextPolicy",
+        "Summary",
+        "ToolResultBudgetStage",
+        "ToolResultRetentionStage",
+        "current_prompt_tokens",
+        "extract_compaction_summary",
+        "make_summary_entry",
+    ),
     "lovia.errors": (
         "BudgetExceeded",
         "ContextOverflowError",
@@ -107,15 +206,23 @@ _HOMES = {
         "UserError",
     ),
     "lovia.hooks": ("AgentHooks",),
-    "lovia.providers.base": ("ModelSettings", "Provider"),
+    "lovia.providers.base": (
+        "ModelSettings",
+        "Provider",
+    ),
     "lovia.retry": ("RetryPolicy",),
-    "lovia.runtime.agent": ("Agent",),
-    "lovia.runtime.handle": ("RunHandle",),
-    "lovia.runtime.handoff": ("Handoff",),
-    "lovia.runtime.result": ("RunResult",),
-    "lovia.runtime.run_context": ("RunContext",),
-    "lovia.runtime.runner": ("Runner",),
-    "lovia.tools": ("Tool", "tool"),
+    "lovia.runtime": (
+        "Agent",
+        "Handoff",
+        "RunContext",
+        "RunHandle",
+        "RunResult",
+        "Runner",
+    ),
+    "lovia.tools": (
+        "Tool",
+        "tool",
+    ),
     "lovia.transcript.entries": (
         "AssistantTextEntry",
         "FilePart",
@@ -127,7 +234,10 @@ _HOMES = {
         "ToolResultEntry",
         "TranscriptEntry",
     ),
-    "lovia.usage": ("RunBudget", "Usage"),
+    "lovia.usage": (
+        "RunBudget",
+        "Usage",
+    ),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
