@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-import threading
 from typing import IO, TYPE_CHECKING, Final
 
-from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.trace import StatusCode
 
 from lovia_otel import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-MAX_SPANS: Final = 10_000  # kept while their root is open; later ones are not printed
+    from opentelemetry.sdk.trace import ReadableSpan
+
+MAX_SPANS: Final = 10_000  # of one trace; later ones are not printed
+MAX_TRACES: Final = 1_000  # kept while their root is open; the oldest make room
 
 # What is worth a place on the line, and what it is called there.
 _SHOWN: Final = {
@@ -31,25 +33,37 @@ _SHOWN: Final = {
 }
 
 
-class SpanTreePrinter(SpanProcessor):
-    """Prints each trace as a tree when its root ends, to ``stream`` (by default standard error)."""
+class SpanTreePrinter(SpanExporter):
+    """Prints each trace as a tree once its root has ended, to ``stream`` (else standard error)."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         self._stream = stream
-        self._lock = threading.Lock()
         self._waiting: dict[int, list[ReadableSpan]] = {}
 
-    def on_end(self, span: ReadableSpan) -> None:
-        """Keep the span until its local root ends; then print them all."""
-        trace_id = span.context.trace_id if span.context is not None else 0
-        with self._lock:
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Print the traces whose local root is among ``spans``, and keep the rest for later."""
+        finished = []
+        for span in spans:
+            trace_id = span.context.trace_id if span.context is not None else 0
             waiting = self._waiting.setdefault(trace_id, [])
-            if sum(map(len, self._waiting.values())) < MAX_SPANS:
+            if len(waiting) < MAX_SPANS:
                 waiting.append(span)
-            if span.parent is not None and not span.parent.is_remote:
-                return
-            del self._waiting[trace_id]
-        text = "".join(f"{line}\n" for line in _lines(waiting))
+            if span.parent is None or span.parent.is_remote:
+                finished.append(self._waiting.pop(trace_id))
+        while len(self._waiting) > MAX_TRACES:
+            del self._waiting[next(iter(self._waiting))]
+        for trace in finished:
+            self._print(trace)
+        return SpanExportResult.SUCCESS
+
+    def shutdown(self) -> None:
+        """Print what is left of traces whose root never ended."""
+        for trace in self._waiting.values():
+            self._print(trace)
+        self._waiting.clear()
+
+    def _print(self, spans: list[ReadableSpan]) -> None:
+        text = "".join(f"{line}\n" for line in _lines(spans))
         print(text, end="", file=self._stream or sys.stderr, flush=True)
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from lovia_otel._settings import Settings, Signal
 
+_PRINT_EVERY: Final = 200  # milliseconds
 _PRIVATE: Final = 0o600  # a recording can hold prompts
 _PACKAGES: Final = {
     "http/protobuf": "opentelemetry.exporter.otlp.proto.http",
@@ -75,10 +76,10 @@ class Pipeline:
         self.meter_provider = meter_provider
         self.logger_provider = logger_provider
         self._files = files
-        self._closers = [
-            Closer(provider.shutdown)
-            for provider in (tracer_provider, meter_provider, logger_provider)
-        ]
+        self._lock = threading.Lock()
+        providers = (tracer_provider, meter_provider, logger_provider)
+        self._open = len(providers)
+        self._closers = [Closer(partial(self._close, provider)) for provider in providers]
 
     def flush(self, seconds: float) -> bool:
         """Export what is waiting; ``False`` when that took longer than ``seconds`` or failed."""
@@ -95,10 +96,18 @@ class Pipeline:
         deadline = time.monotonic() + seconds
         for closer in self._closers:
             closer.ask()
-        done = all(closer.wait(deadline - time.monotonic()) for closer in self._closers)
-        if done:
-            self._files.close()
-        return done
+        return all(closer.wait(deadline - time.monotonic()) for closer in self._closers)
+
+    def _close(self, provider: TracerProvider | MeterProvider | LoggerProvider) -> None:
+        """Shut one provider down; the last one to finish, even if late, closes the file."""
+        try:
+            provider.shutdown()
+        finally:
+            with self._lock:
+                self._open -= 1
+                last = self._open == 0
+            if last:
+                self._files.close()
 
 
 def build(settings: Settings) -> Pipeline:
@@ -117,7 +126,8 @@ def build(settings: Settings) -> Pipeline:
             destinations.append(_otlp(settings).only(settings.otlp))
         pipeline = _providers(settings, destinations, files.pop_all())
     if settings.console:
-        pipeline.tracer_provider.add_span_processor(SpanTreePrinter())
+        printer = BatchSpanProcessor(SpanTreePrinter(), schedule_delay_millis=_PRINT_EVERY)
+        pipeline.tracer_provider.add_span_processor(printer)
     return pipeline
 
 

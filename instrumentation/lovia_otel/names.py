@@ -14,6 +14,7 @@ from typing import Final
 # --- the instrumentation scope ------------------------------------------------------------------
 
 SCOPE_NAME: Final = "lovia_otel"
+SCOPE_VERSION: Final = "1.0.0.dev0"  # of the distribution; looking it up would read files
 SCHEMA_URL: Final = "https://opentelemetry.io/schemas/gen-ai/1.42.0"  # what the conventions declare
 
 # --- span names and operations ------------------------------------------------------------------
@@ -230,7 +231,7 @@ EVENT_CONTEXT_MEASURED: Final = "lovia.context.measured"  # INFO: the provider's
 EVENT_COMPACTION_EXCEPTION: Final = "lovia.compaction.exception"  # WARN: the run went on
 EVENT_COMPACTION_SKIPPED: Final = "lovia.compaction.skipped"  # DEBUG
 EVENT_RUN_CANCELLED: Final = "lovia.run.cancelled"  # INFO
-EVENT_RUN_RESUMED: Final = "lovia.run.resumed"  # INFO
+EVENT_RUN_RESUMED: Final = RUN_RESUMED  # INFO; one name, two signals
 EVENT_CHECKPOINT_SAVED: Final = "lovia.checkpoint.saved"  # INFO
 EVENT_AGENT_HANDOFF: Final = "lovia.agent.handoff"  # INFO
 EVENT_ARCHIVE_WRITTEN: Final = "lovia.archive.written"  # DEBUG

@@ -112,19 +112,19 @@ def logger() -> _logs.Logger | None:
 def _tracer_of(provider: trace.TracerProvider) -> trace.Tracer | None:
     if is_noop(provider, trace):
         return None
-    return provider.get_tracer(names.SCOPE_NAME, _version(), names.SCHEMA_URL)
+    return provider.get_tracer(names.SCOPE_NAME, names.SCOPE_VERSION, names.SCHEMA_URL)
 
 
 def _instruments_of(provider: metrics.MeterProvider) -> Instruments | None:
     if is_noop(provider, metrics):
         return None
-    return Instruments(provider.get_meter(names.SCOPE_NAME, _version(), names.SCHEMA_URL))
+    return Instruments(provider.get_meter(names.SCOPE_NAME, names.SCOPE_VERSION, names.SCHEMA_URL))
 
 
 def _logger_of(provider: _logs.LoggerProvider) -> _logs.Logger | None:
     if is_noop(provider, _logs):
         return None
-    return provider.get_logger(names.SCOPE_NAME, _version(), names.SCHEMA_URL)
+    return provider.get_logger(names.SCOPE_NAME, names.SCOPE_VERSION, names.SCHEMA_URL)
 
 
 _tracers = _PerProvider(_tracer_of)
@@ -135,12 +135,3 @@ _loggers = _PerProvider(_logger_of)
 def is_noop(provider: object, api: ModuleType) -> bool:
     """Is this one of the API's own providers? None of them records anything."""
     return f"{type(provider).__module__}.".startswith(f"{api.__name__}.")
-
-
-def _version() -> str | None:
-    from importlib.metadata import PackageNotFoundError, version  # here: slow to import
-
-    try:
-        return version("lovia-otel")
-    except PackageNotFoundError:  # a checkout on the path, not an installed distribution
-        return None
