@@ -24,8 +24,8 @@ CHECKPOINTS: Final = (
 class CancelToken:
     """A request to stop that a run honours at its next named safe point.
 
-    Hand one to ``Runner.run`` and call :meth:`cancel` from any task or thread. The token also counts
-    the safe points that were passed, which telemetry reports.
+    Hand one to ``Runner.run`` and call :meth:`cancel` from any task or thread. The token also
+    counts the safe points that were passed, which telemetry reports.
     """
 
     def __init__(self) -> None:

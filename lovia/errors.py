@@ -6,6 +6,7 @@ Every error carries a ``hint``: one plain sentence that says what to do next.
 from __future__ import annotations
 
 __all__ = [
+    "ArchiveError",
     "BudgetExceeded",
     "ContextOverflowError",
     "GuardrailTripped",
@@ -56,7 +57,7 @@ class ProviderError(LoviaError):
         model: The model that was asked.
     """
 
-    def __init__(  # noqa: PLR0913 - each fact about the failure is a field of its own
+    def __init__(
         self,
         message: str = "",
         *,
@@ -100,7 +101,8 @@ class SummaryRejected(LoviaError):
     """A summary attempt produced nothing that may stand for the text it was made of.
 
     Attributes:
-        reason: ``empty``, ``refusal``, ``length``, ``tool_call``, ``reasoning_only`` or ``inflated``.
+        reason: ``empty``, ``refusal``, ``length``, ``tool_call``, ``reasoning_only`` or
+            ``inflated``.
     """
 
     def __init__(self, message: str = "", *, reason: str, hint: str | None = None) -> None:
@@ -115,7 +117,9 @@ class ToolError(LoviaError):
         tool: The tool's name, when known.
     """
 
-    def __init__(self, message: str = "", *, hint: str | None = None, tool: str | None = None) -> None:
+    def __init__(
+        self, message: str = "", *, hint: str | None = None, tool: str | None = None
+    ) -> None:
         super().__init__(message, hint=hint)
         self.tool = tool
 
@@ -135,7 +139,9 @@ class BudgetExceeded(LoviaError):
         limit: The budget field that was exceeded.
     """
 
-    def __init__(self, message: str = "", *, hint: str | None = None, limit: str | None = None) -> None:
+    def __init__(
+        self, message: str = "", *, hint: str | None = None, limit: str | None = None
+    ) -> None:
         super().__init__(message, hint=hint)
         self.limit = limit
 
@@ -144,7 +150,8 @@ class RunCancelled(LoviaError):
     """The run was cancelled at a named safe point.
 
     Attributes:
-        cancellation_reason: ``user``, ``timeout``, ``shutdown``, ``parent``, or the caller's own text.
+        cancellation_reason: ``user``, ``timeout``, ``shutdown``, ``parent``, or the caller's own
+            text.
         cancellation_checkpoint: The safe point at which the cancellation was noticed, or ``None``.
     """
 
@@ -194,7 +201,9 @@ class GuardrailTripped(LoviaError):
         where: ``input`` or ``output``.
     """
 
-    def __init__(self, message: str = "", *, hint: str | None = None, where: str | None = None) -> None:
+    def __init__(
+        self, message: str = "", *, hint: str | None = None, where: str | None = None
+    ) -> None:
         super().__init__(message, hint=hint)
         self.where = where
 
@@ -203,7 +212,8 @@ class InvalidViewError(LoviaError):
     """A list of entries is no valid view: a provider would refuse it, or it lost something.
 
     Attributes:
-        index: Position of the offending entry in the view, or ``None`` when the view as a whole is at fault.
+        index: Position of the offending entry in the view, or ``None`` when the view as a whole is
+            at fault.
         rule: The broken rule's short name.
     """
 
@@ -213,6 +223,20 @@ class InvalidViewError(LoviaError):
         super().__init__(message, hint=hint)
         self.rule = rule
         self.index = index
+
+
+class ArchiveError(LoviaError):
+    """An archive could not keep something, or does not give out what it was asked for.
+
+    Attributes:
+        uri: What was asked for or being written, or ``None``.
+    """
+
+    def __init__(
+        self, message: str = "", *, hint: str | None = None, uri: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.uri = uri
 
 
 class TranscriptFormatError(LoviaError):

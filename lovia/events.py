@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lovia.transcript.entries import ContentPart, ToolCallEntry, TranscriptEntry
 from lovia.usage import Usage
 
 if TYPE_CHECKING:
     from lovia.context.policy import ArchiveRef, ContextPolicyResult, PolicyContext, StageRecord
     from lovia.runtime.agent import Agent
     from lovia.runtime.handle import RunResult
+    from lovia.transcript.entries import ContentPart, ToolCallEntry, TranscriptEntry
 
 __all__ = [
     "ArchiveCallback",
@@ -249,7 +249,11 @@ class CompactionNotice:
 
     def __str__(self) -> str:
         """Say it in one plain sentence."""
-        lead = "The provider refused the request; context compacted" if self.reactive else "Context compacted"
+        lead = (
+            "The provider refused the request; context compacted"
+            if self.reactive
+            else "Context compacted"
+        )
         why = f" ({self.reason})" if self.reason else ""
         if self.tokens_before is None or self.tokens_after is None:
             return f"{lead}{why}."
@@ -310,7 +314,7 @@ class ContextCompacted(ContextEvent):
         ctx: PolicyContext,
         reactive: bool,
     ) -> ContextCompacted:
-        """Describe a policy's result; the lists are copied, so later turns do not change the event."""
+        """Describe a policy's result; its lists are copied, so later turns leave it alone."""
         sizes = result.sizes
         return cls(
             session_id=ctx.session_id,
@@ -348,7 +352,9 @@ class ContextCompacted(ContextEvent):
             tokens_before=self.tokens_before_estimate,
             tokens_after=self.tokens_after_estimate,
             history_tokens=self.history_tokens_estimate,
-            detail=tuple(f"{s.name}: {s.note}" for s in self.stages if s.note and s.outcome == "applied"),
+            detail=tuple(
+                f"{s.name}: {s.note}" for s in self.stages if s.note and s.outcome == "applied"
+            ),
         )
 
 

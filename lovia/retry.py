@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import anyio
 
 from lovia.errors import ContextOverflowError, ProviderError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 __all__ = ["RetryPolicy", "is_transient"]
 
@@ -47,8 +50,8 @@ class RetryPolicy:
     def backoff_delay(self, attempt: int, error: BaseException | None = None) -> float:
         """Return the seconds to wait after ``attempt`` failures.
 
-        A ``retry_after`` on the error is honoured. Otherwise the wait is drawn from the upper half of
-        the exponential step, so that callers which failed together do not come back together.
+        A ``retry_after`` on the error is honoured. Otherwise the wait is drawn from the upper half
+        of the exponential step, so that callers which failed together do not come back together.
         """
         asked: float | None = getattr(error, "retry_after", None)
         if asked is not None:

@@ -65,12 +65,12 @@ class Usage:
         """Add ``other`` in place, its summary share included."""
         self._add_counters(other)
         if other._summary is not None:
-            self.summary._add_counters(other._summary)
+            self.summary._add_counters(other._summary)  # noqa: SLF001 - the accessor of that field
 
     def add_summary(self, other: Usage) -> None:
         """Add what a summary call spent: to the total, and to the summary share."""
         self._add_counters(other)
-        self.summary._add_counters(other)
+        self.summary._add_counters(other)  # noqa: SLF001 - the accessor of that field
 
     def subtract(self, other: Usage) -> None:
         """Take ``other`` off in place: what was spent since ``other`` was cloned."""

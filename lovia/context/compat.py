@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lovia.context.compacting import CompactingContextPolicy
 from lovia.context.policy import ContextPolicyResult, PolicyContext
-from lovia.errors import ContextOverflowError
 from lovia.transcript.entries import InputEntry, TranscriptEntry
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lovia.errors import ContextOverflowError
+
 __all__ = [
-    "CompactRequestAdapter",
     "CompactRequest",
+    "CompactRequestAdapter",
     "NoopContextPolicy",
     "SummarizingContextPolicy",
     "as_result",
@@ -28,7 +31,9 @@ _warned: set[type] = set()
 class NoopContextPolicy:
     """Sends the transcript as it is."""
 
-    async def apply(self, entries: list[TranscriptEntry], *, ctx: PolicyContext) -> ContextPolicyResult:  # noqa: ARG002
+    async def apply(
+        self, entries: list[TranscriptEntry], *, ctx: PolicyContext
+    ) -> ContextPolicyResult:
         """Return the transcript unchanged."""
         return ContextPolicyResult(entries, changed=False)
 
@@ -54,7 +59,9 @@ def extract_compaction_summary(entries: Sequence[TranscriptEntry]) -> str | None
 
 
 def as_result(
-    returned: ContextPolicyResult | list[TranscriptEntry], entries: list[TranscriptEntry], policy: object
+    returned: ContextPolicyResult | list[TranscriptEntry],
+    entries: list[TranscriptEntry],
+    policy: object,
 ) -> ContextPolicyResult:
     """Accept what a policy returned: a result, or the bare list of older user code.
 
@@ -70,7 +77,9 @@ def as_result(
     view = list(returned)
     changed = view != entries
     summary = extract_compaction_summary(view) if changed else None
-    return ContextPolicyResult(view, changed, summary=summary, view="compacted" if changed else "original")
+    return ContextPolicyResult(
+        view, changed, summary=summary, view="compacted" if changed else "original"
+    )
 
 
 class CompactRequest:
@@ -112,7 +121,9 @@ class CompactRequestAdapter:
     def __init__(self, policy: Any) -> None:
         self.wrapped = policy
 
-    async def apply(self, entries: list[TranscriptEntry], *, ctx: PolicyContext) -> ContextPolicyResult:
+    async def apply(
+        self, entries: list[TranscriptEntry], *, ctx: PolicyContext
+    ) -> ContextPolicyResult:
         """Ask the wrapped policy for its view."""
         return await self._compact(entries, ctx, None)
 

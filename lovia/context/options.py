@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lovia.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
 
 __all__ = ["OLD_NAMES", "CompactionOptions", "renamed"]
 
@@ -48,7 +50,12 @@ class CompactionOptions:
     def __post_init__(self) -> None:
         """Refuse settings that make no sense."""
         self._check_ratios()
-        for name in ("context_window_tokens", "trigger_tokens", "max_entries", "max_summary_failures"):
+        for name in (
+            "context_window_tokens",
+            "trigger_tokens",
+            "max_entries",
+            "max_summary_failures",
+        ):
             value = getattr(self, name)
             if value is not None:
                 _at_least(name, value, 1)
@@ -60,7 +67,9 @@ class CompactionOptions:
         window, reserve = self.context_window_tokens, self.reserve_output_tokens or 0
         _at_least("reserve_output_tokens", reserve, 0)
         if window is not None and reserve >= window:
-            message = f"reserve_output_tokens={reserve} leaves nothing of context_window_tokens={window}."
+            message = (
+                f"reserve_output_tokens={reserve} leaves nothing of context_window_tokens={window}."
+            )
             raise UserError(message, hint="Reserve less, or state a larger window.")
 
     def _check_ratios(self) -> None:
@@ -68,8 +77,10 @@ class CompactionOptions:
             message = f"trigger_ratio={self.trigger_ratio} is no share of the window."
             raise UserError(message, hint="Use a number above 0 and at most 1, such as 0.8.")
         if not 0 < self.target_ratio < self.trigger_ratio:
-            message = f"target_ratio={self.target_ratio} is not below trigger_ratio={self.trigger_ratio}."
-            hint = "Leave a gap between them, such as 0.6 and 0.8, so that compaction comes in rare bursts."
+            message = (
+                f"target_ratio={self.target_ratio} is not below trigger_ratio={self.trigger_ratio}."
+            )
+            hint = "Leave a gap, such as 0.6 and 0.8, so that compaction comes in rare bursts."
             raise UserError(message, hint=hint)
 
 
@@ -91,13 +102,18 @@ def renamed(old: Mapping[str, Any]) -> dict[str, Any]:
     """Translate keywords of earlier releases, with a ``DeprecationWarning`` for each.
 
     Raises:
-        UserError: A keyword is neither a setting nor an old name of one; the hint names the nearest.
+        UserError: A keyword is neither a setting nor an old name of one; the hint names the
+            nearest.
     """
     new: dict[str, Any] = {}
     for name, value in old.items():
         if name not in OLD_NAMES:
             near = get_close_matches(name, [*CompactionOptions.FIELDS, *OLD_NAMES], n=1)
-            hint = f"Did you mean {near[0]}?" if near else "See the documentation of CompactingContextPolicy."
+            hint = (
+                f"Did you mean {near[0]}?"
+                if near
+                else "See the documentation of CompactingContextPolicy."
+            )
             message = f"CompactingContextPolicy has no setting {name!r}."
             raise UserError(message, hint=hint)
         message = f"{name} is now called {OLD_NAMES[name]}."
@@ -107,6 +123,10 @@ def renamed(old: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _at_least(name: str, value: float, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < least:
+    if not _is_number(value) or value < least:
         message = f"{name}={value!r} has to be a number of at least {least}."
         raise UserError(message, hint=f"Set {name} to a larger number.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

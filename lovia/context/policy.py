@@ -1,26 +1,27 @@
 """What a context policy is: it turns the transcript into the view that one model call sees.
 
-The words used here and everywhere: the *transcript* is everything that was said and is never edited;
-a *view* is a new list that one call sends; *history* is the size of the whole transcript as a request,
-*request* the size of what is really sent, *freed* what one pass took off the request, and *saved* the
-difference per call between min(history, window) and the request.
+The words used here and everywhere: the *transcript* is everything that was said and is never
+edited; a *view* is a new list that one call sends; *history* is the size of the whole transcript as
+a request, *request* the size of what is really sent, *freed* what one pass took off the request,
+and *saved* the difference per call between min(history, window) and the request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from lovia.cancellation import CancelToken
-from lovia.errors import ContextOverflowError
-from lovia.tokens.counter import TokenCounter, TokenSource
-from lovia.transcript.entries import TranscriptEntry
 from lovia.usage import RunBudget, Usage
 
 if TYPE_CHECKING:
-    from lovia.context.source import Source
+    from collections.abc import Callable, Sequence
+
+    from lovia.cancellation import CancelToken
+    from lovia.context.view.source import Source
+    from lovia.errors import ContextOverflowError
     from lovia.events import ContextEvent
+    from lovia.tokens.counter import TokenCounter, TokenSource
+    from lovia.transcript.entries import TranscriptEntry
 
 __all__ = [
     "ArchiveRef",
@@ -132,10 +133,11 @@ class Pressure:
         request: Request tokens now.
         counter: The counter of this pass.
         scale: Provider tokens per counted token; ``request`` and the limits are in provider tokens.
-        reason: Why the pass runs: ``threshold``, ``entries``, ``batch``, ``overflow`` or ``manual``.
+        reason: Why the pass runs: ``threshold``, ``entries``, ``batch``, ``overflow`` or
+            ``manual``.
         reactive: Whether the provider already refused this request.
-        engaged: Whether the request was above the trigger (or compaction was asked for), so that stages
-            go on down to the target.
+        engaged: Whether the request was above the trigger (or compaction was asked for), so that
+            stages go on down to the target.
         protected: Positions in the stage's input that have to stay as they are.
         focus: What a requested summary should dwell on, or ``None``.
         pass_id: Names the pass in events and telemetry.
@@ -168,6 +170,10 @@ class Pressure:
         """Whether the request is still above what the pass aims for."""
         return self.target is not None and self.request > self.target
 
+    def entry_size(self, entry: TranscriptEntry) -> int:
+        """Return the tokens of one entry, on the scale of ``request``."""
+        return round(self.counter.entry(entry) * self.scale)
+
     def size(self, entries: Sequence[TranscriptEntry]) -> int:
         """Return the tokens of some entries, on the scale of ``request``."""
         return round(self.counter.entries(entries) * self.scale)
@@ -180,21 +186,23 @@ class PolicyContext:
     Attributes:
         provider: The provider that will be called.
         model: The model that will answer.
-        last_input_tokens: Prompt tokens of the last single call as the provider counted them; ``None``
-            before the first call and after a pass changed the view.
+        last_input_tokens: Prompt tokens of the last single call as the provider counted them;
+            ``None`` before the first call and after a pass changed the view.
         session_id: The conversation.
         run_id: The run.
         agent: The active agent's name.
         instructions: The system prompt of the request.
         tools: The request's tools (objects or schemas).
         response_format: The request's response format.
-        state: JSON-safe memory of the policy; owned by the runner, saved with checkpoint and session.
+        state: JSON-safe memory of the policy; owned by the runner, saved with checkpoint and
+            session.
         usage: Where a policy reports what its own model calls spend.
         cancel: The run's cancel token.
         budget: The run's budget.
         pressure: Set by the pipeline for its stages.
         emit: Receives live progress events; must not block.
-        pending_calls: Ids of open calls that will still be answered (approvals, long-running tools).
+        pending_calls: Ids of open calls that will still be answered (approvals, long-running
+            tools).
     """
 
     provider: Any = None
@@ -215,7 +223,7 @@ class PolicyContext:
     pending_calls: frozenset[str] = frozenset()
 
     def checkpoint(self, name: str) -> None:
-        """Pass a named cancellation checkpoint; raises ``RunCancelled`` when a stop was requested."""
+        """Pass a named safe point; raises ``RunCancelled`` when a stop was requested."""
         if self.cancel is not None:
             self.cancel.check(name)
 
@@ -236,7 +244,8 @@ class ContextPolicyResult:
         sizes: Sizes around this call.
         stages: What each stage of the pass did.
         archive_ref: Where the entries that this pass removed are kept.
-        view: Whether the view is the transcript itself, freshly compacted, or a replay of earlier decisions.
+        view: Whether the view is the transcript itself, freshly compacted, or a replay of earlier
+            decisions.
         usage: What this pass's own model calls spent.
     """
 
@@ -274,9 +283,9 @@ class StageResult:
 class ContextStage(Protocol):
     """One step of a pass: a view in, a view out.
 
-    A stage knows nothing of memory: the pipeline keeps the last view and hands it back next time, so a
-    decision once made stays made. A stage has to leave its own output alone when it sees it again, and
-    must not edit the list it is given.
+    A stage knows nothing of memory: the pipeline keeps the last view and hands it back next time,
+    so a decision once made stays made. A stage has to leave its own output alone when it sees it
+    again, and must not edit the list it is given.
     """
 
     name: str
@@ -290,8 +299,8 @@ class ContextStage(Protocol):
 class ContextPolicy(Protocol):
     """Decides what a model call sees of the transcript.
 
-    A policy may also have ``apply_reactive(entries, *, ctx, error)``, called when the provider refused
-    the request as too large, and ``tools()``, whose tools the runner adds to the agent's.
+    A policy may also have ``apply_reactive(entries, *, ctx, error)``, called when the provider
+    refused the request as too large, and ``tools()``, whose tools the runner adds to the agent's.
     """
 
     async def apply(
@@ -310,4 +319,3 @@ class ReactiveContextPolicy(ContextPolicy, Protocol):
     ) -> ContextPolicyResult | list[TranscriptEntry]:
         """Return a smaller view after the provider refused the last one."""
         ...
-

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from lovia.transcript.deltas import ModelDelta
-from lovia.transcript.entries import TranscriptEntry
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+
+    from lovia.transcript.deltas import ModelDelta
+    from lovia.transcript.entries import TranscriptEntry
 
 __all__ = ["ModelSettings", "Provider", "model_name", "provider_name", "provider_window"]
 
@@ -37,8 +39,8 @@ class ModelSettings:
 class Provider(Protocol):
     """A model behind one streaming call.
 
-    A provider may also have ``context_window() -> int | None`` (tokens), ``count_tokens(entries) -> int``
-    and ``base_url``; they are used when present.
+    A provider may also have ``context_window() -> int | None`` (tokens), ``count_tokens(entries) ->
+    int`` and ``base_url``; they are used when present.
 
     Attributes:
         name: Short vendor name, such as ``openai``.
@@ -60,7 +62,8 @@ class Provider(Protocol):
 
         Args:
             entries: The whole request; instructions are its leading system entry.
-            tools: Function schemas, ``{"type": "function", "function": {name, description, parameters}}``.
+            tools: Function schemas, ``{"type": "function", "function": {name, description,
+                parameters}}``.
             response_format: A JSON schema that the answer has to fit.
             settings: Sampling settings.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from lovia.transcript.deltas import (
     EntryCompletedDelta,
@@ -19,7 +20,9 @@ from lovia.transcript.entries import (
     ToolCallEntry,
     TranscriptEntry,
 )
-from lovia.usage import Usage
+
+if TYPE_CHECKING:
+    from lovia.usage import Usage
 
 __all__ = ["ModelReply"]
 
@@ -34,7 +37,8 @@ class _Call:
 class ModelReply:
     """Collects the deltas of one call into entries, usage and finish reason.
 
-    Entries come out in the order reasoning, text, calls, unless the provider completed entries of its
+    Entries come out in the order reasoning, text, calls, unless the provider completed entries of
+    its
     own: those keep their order, and pieces of a kind that was never completed are added.
 
     Attributes:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from lovia.transcript.entries import TranscriptEntry
-from lovia.usage import Usage
+if TYPE_CHECKING:
+    from lovia.transcript.entries import TranscriptEntry
+    from lovia.usage import Usage
 
 __all__ = [
     "EntryCompletedDelta",
@@ -71,7 +72,7 @@ class UsageDelta:
 
 @dataclass(frozen=True, slots=True)
 class FinishDelta:
-    """The end of the call, with the provider's reason (``stop``, ``tool_calls``, ``length``, ...)."""
+    """The end of the call, with the provider's reason (``stop``, ``length``, ...)."""
 
     reason: str | None = None
     type: Literal["finish_delta"] = field(default="finish_delta", repr=False)

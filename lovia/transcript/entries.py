@@ -10,11 +10,13 @@ from __future__ import annotations
 import base64
 import copy
 import mimetypes
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "AssistantTextEntry",
@@ -31,6 +33,7 @@ __all__ = [
     "TranscriptEntry",
     "is_system",
     "memo",
+    "remembered",
     "text_of",
 ]
 
@@ -117,7 +120,9 @@ class FilePart(_Value):
         return cls(data=data, mime_type=mime_type, filename=filename)
 
     @classmethod
-    def from_url(cls, url: str, *, mime_type: str | None = None, filename: str | None = None) -> FilePart:
+    def from_url(
+        cls, url: str, *, mime_type: str | None = None, filename: str | None = None
+    ) -> FilePart:
         """Refer to an address that the provider can fetch."""
         return cls(url=url, mime_type=mime_type, filename=filename)
 
@@ -237,14 +242,14 @@ class ToolResultEntry(_Value):
     type: Literal["tool_result"] = field(default="tool_result", repr=False)
     _memo: dict[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
 
-    def __init__(  # noqa: PLR0913 - the fields of the value, as users write them
+    def __init__(
         self,
         call_id: str,
         output: str,
         is_error: bool = False,  # noqa: FBT001, FBT002 - a field of the value
         parts: Sequence[ContentPart] | None = (),
         origin: Origin = "conversation",
-        type: Literal["tool_result"] = "tool_result",  # noqa: A002 - as in InputEntry
+        type: Literal["tool_result"] = "tool_result",  # noqa: A002 - the discriminator's name in every saved form
     ) -> None:
         put = object.__setattr__
         put(self, "call_id", call_id)
@@ -271,6 +276,12 @@ def memo(entry: TranscriptEntry) -> dict[str, Any]:
         cache = {}
         object.__setattr__(entry, "_memo", cache)
     return cache
+
+
+def remembered(entry: TranscriptEntry, key: str) -> Any:
+    """Return a derived fact that is in the entry's cache, or ``None``; makes no cache."""
+    cache = entry._memo  # noqa: SLF001 - the accessor of that field
+    return None if cache is None else cache.get(key)
 
 
 def is_system(entry: TranscriptEntry) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from lovia.errors import InvalidViewError
 from lovia.transcript.entries import ReasoningEntry, ToolCallEntry, ToolResultEntry, TranscriptEntry
 from lovia.transcript.pairing import Pairing, leading_block, newest_user
 from lovia.transcript.text import clean_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["check_fidelity", "match_view"]
 
@@ -37,8 +40,12 @@ def check_fidelity(view: Sequence[TranscriptEntry], transcript: Sequence[Transcr
     _check_reasoning(view, transcript, matches)
 
 
-def _search_back(entry: TranscriptEntry, transcript: Sequence[TranscriptEntry], position: int) -> int:
-    if getattr(entry, "origin", "conversation") != "conversation" and not isinstance(entry, ToolResultEntry):
+def _search_back(
+    entry: TranscriptEntry, transcript: Sequence[TranscriptEntry], position: int
+) -> int:
+    if getattr(entry, "origin", "conversation") != "conversation" and not isinstance(
+        entry, ToolResultEntry
+    ):
         return -1
     for candidate in range(position, -1, -1):
         if _shows(entry, transcript[candidate]):
@@ -54,7 +61,9 @@ def _shows(entry: TranscriptEntry, original: TranscriptEntry) -> bool:
     return entry is original or entry == original or entry == clean_entry(original)
 
 
-def _check_leading_block(view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptEntry]) -> None:
+def _check_leading_block(
+    view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptEntry]
+) -> None:
     for index in range(leading_block(transcript)):
         if index >= len(view) or not _shows(view[index], transcript[index]):
             message = f"Entry {index} differs from the transcript's leading system message."
@@ -93,6 +102,8 @@ def _check_reasoning(
         other = ReasoningEntry if isinstance(entry, ToolCallEntry) else ToolCallEntry
         for sibling in pairing.units[pairing.unit_of[origin]].indices():
             if isinstance(transcript[sibling], other) and sibling not in shown:
-                message = f"Entry {index} was separated from entry {sibling} of the transcript: a thought and its call."
+                message = (
+                    f"Entry {index} was separated from transcript entry {sibling}, its step's."
+                )
                 hint = "Keep a reasoning entry and the calls it led to together."
                 raise InvalidViewError(message, rule="reasoning", index=index, hint=hint)

@@ -1,15 +1,15 @@
 """Calls and their results, the units that belong together, and what makes a view valid.
 
-Real histories reuse one id for several calls, lose results, and answer late. So calls and results pair
-*by occurrence*: a result answers the earliest unanswered call of its id in the newest batch that has
-one. A *unit* is what must be kept or removed together: a model step's reasoning, its calls and their
-results. A *legal cut* lies between units.
+Real histories reuse one id for several calls, lose results, and answer late. So calls and results
+pair *by occurrence*: a result answers the earliest unanswered call of its id in the newest batch
+that has one. A *unit* is what must be kept or removed together: a model step's reasoning, its calls
+and their results. A *legal cut* lies between units.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from lovia.errors import InvalidViewError
 from lovia.transcript.entries import (
@@ -21,6 +21,9 @@ from lovia.transcript.entries import (
     TranscriptEntry,
     is_system,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
 
 __all__ = ["Pairing", "Unit", "leading_block", "legal_cuts", "newest_user", "pair", "validate_view"]
 
@@ -34,8 +37,8 @@ class Unit:
         stop: End of the contiguous part (exclusive).
         late: Indices of results that came after the unit was closed.
         unanswered: Indices of calls that have no result so far.
-        closed: Whether something other than its results follows, so that open calls can no longer be
-            answered in place.
+        closed: Whether something other than its results follows, so that open calls can no longer
+            be answered in place.
     """
 
     start: int
@@ -57,7 +60,8 @@ class Pairing:
     Attributes:
         units: All units in order of their first index.
         unit_of: For each index, the position of its unit in ``units``.
-        partner: For each call the index of its result, for each result the index of its call, else -1.
+        partner: For each call the index of its result, for each result the index of its call, else
+            -1.
     """
 
     def __init__(self, entries: Iterable[TranscriptEntry] = ()) -> None:
@@ -92,7 +96,9 @@ class Pairing:
                 self._add_call(entry)  # type: ignore[arg-type] # checked by its exact type
             self._kinds.append(kind)
 
-    def dead_calls(self, pending: Collection[str] = (), *, entries: Sequence[TranscriptEntry]) -> set[int]:
+    def dead_calls(
+        self, pending: Collection[str] = (), *, entries: Sequence[TranscriptEntry]
+    ) -> set[int]:
         """Return the indices of calls that have no result and can no longer get one in place.
 
         Args:
@@ -103,7 +109,9 @@ class Pairing:
             return self._dead
         return {i for i in self._dead if getattr(entries[i], "call_id", None) not in pending}
 
-    def is_open(self, unit: Unit, pending: Collection[str] = (), *, entries: Sequence[TranscriptEntry]) -> bool:
+    def is_open(
+        self, unit: Unit, pending: Collection[str] = (), *, entries: Sequence[TranscriptEntry]
+    ) -> bool:
         """Tell whether a call of the unit may still be answered, so that the unit must stay."""
         if not unit.unanswered:
             return False
@@ -216,8 +224,8 @@ def pair(entries: Iterable[TranscriptEntry]) -> Pairing:
 def legal_cuts(entries: Sequence[TranscriptEntry]) -> list[int]:
     """Return all positions, 0 and the length included, at which the list may be cut.
 
-    No cut lies inside a batch of calls and results, between a thought and what it led to, or between a
-    call and its late result.
+    No cut lies inside a batch of calls and results, between a thought and what it led to, or
+    between a call and its late result.
     """
     pairing = Pairing(entries)
     fenced: set[int] = set()
@@ -257,8 +265,8 @@ def validate_view(
 
     Args:
         entries: The view.
-        transcript: What it is a view of; with it, the leading block, the order, the newest user message
-            and the thoughts behind calls are checked too.
+        transcript: What it is a view of; with it, the leading block, the order, the newest user
+            message and the thoughts behind calls are checked too.
         pending: Ids of calls that are still waiting for their result wherever they stand.
 
     Raises:
@@ -269,7 +277,7 @@ def validate_view(
     _check_not_empty(entries)
     _check_pairs(entries, pending)
     if transcript is not None:
-        from lovia.transcript.fidelity import check_fidelity  # noqa: PLC0415 - only with a transcript
+        from lovia.transcript.fidelity import check_fidelity
 
         check_fidelity(entries, transcript)
 
@@ -288,13 +296,14 @@ def _check_pairs(entries: Sequence[TranscriptEntry], pending: Collection[str]) -
     pairing = Pairing(entries)
     for index, entry in enumerate(entries):
         if type(entry) is ToolResultEntry and pairing.partner[index] < 0:
-            message = f"Entry {index} is a result for call {entry.call_id[:80]!r}, which no call before it made."
+            message = f"Entry {index} is a result for {entry.call_id[:80]!r}, which no call made."
             hint = "Remove a call and its result together."
             raise InvalidViewError(message, rule="orphan_result", index=index, hint=hint)
     dead = pairing.dead_calls(pending, entries=entries)
     if dead:
         index = min(dead)
         entry = entries[index]
-        message = f"Entry {index}, a call of {getattr(entry, 'name', '')!r}, has no result and other messages follow."
+        name = getattr(entry, "name", "")
+        message = f"Entry {index}, a call of {name!r}, has no result and other messages follow."
         hint = "Give it a placeholder result, or remove the whole unit."
         raise InvalidViewError(message, rule="unanswered_call", index=index, hint=hint)

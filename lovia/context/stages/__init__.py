@@ -1,7 +1,7 @@
 """The five stages, in the order in which a pass runs them: cheap first, money last.
 
-The budget stage comes before retention: a large old output that retention replaced by a short marker
-could no longer be archived.
+The budget stage comes before retention: a large old output that retention replaced by a short
+marker could no longer be archived.
 """
 
 from __future__ import annotations

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from lovia.context.policy import PolicyContext, Pressure, StageResult
-from lovia.context.source import Source, stage_input
 from lovia.context.stages.summarising import FoldPlan, foldable_units, run_fold
 from lovia.context.summarizer import LLMSummarizer, Summarizer
-from lovia.transcript.entries import TranscriptEntry
-from lovia.transcript.pairing import Unit
+from lovia.context.view.source import Source, stage_input
+
+if TYPE_CHECKING:
+    from lovia.transcript.entries import TranscriptEntry
+    from lovia.transcript.pairing import Unit
 
 __all__ = ["AutoSummaryStage"]
 
 #: A summary must be able to take this share off the request, or it is not worth a model call.
 _MIN_GAIN = 0.05
-#: The protected tail holds at the most this share of the target, so that huge messages cannot hide in it.
+#: The protected tail holds at the most this share of the target, so that huge messages cannot hide
+#: in it.
 _TAIL_SHARE = 0.5
 #: So much of the target the conversation's first entries may take, beside the leading block.
 _INITIAL_SHARE = 0.1
@@ -26,9 +30,9 @@ _SUMMARY_SHARE = 0.2
 class AutoSummaryStage:
     """Folds the oldest uncovered part of the transcript into the running summary.
 
-    It reads the transcript, so what snip and retention took out of the view is summarised as it was. It
-    folds as much as brings the request to the target; when asked for by hand, everything before a short
-    tail.
+    It reads the transcript, so what snip and retention took out of the view is summarised as it
+    was. It folds as much as brings the request to the target; when asked for by hand, everything
+    before a short tail.
 
     Args:
         summarizer: Writes the summary; ``None``: the run's own model.
@@ -41,7 +45,7 @@ class AutoSummaryStage:
 
     name = "auto_summary"
 
-    def __init__(  # noqa: PLR0913 - settings of one stage
+    def __init__(
         self,
         summarizer: Summarizer | None = None,
         *,
@@ -67,10 +71,14 @@ class AutoSummaryStage:
         if pressure.target is not None and not pressure.over_target and not manual:
             return StageResult(entries)
         if not manual and source.breaker.state(self.cooldown) == "open":
-            return StageResult(entries, note="not tried: the summarizer kept failing and is given a rest")
+            return StageResult(
+                entries, note="not tried: the summarizer kept failing and is given a rest"
+            )
         plan = self._plan(pressure, source, manual=manual)
         if not plan.units:
-            return StageResult(entries, note="nothing worth a summary lies before the protected tail")
+            return StageResult(
+                entries, note="nothing worth a summary lies before the protected tail"
+            )
         return await run_fold(
             plan,
             summarizer=self.summarizer,
@@ -81,13 +89,12 @@ class AutoSummaryStage:
         )
 
     def _plan(self, pressure: Pressure, source: Source, *, manual: bool) -> FoldPlan:
-        def size(entry: TranscriptEntry) -> float:
-            return pressure.counter.entry(entry) * pressure.scale
-
         target = pressure.target
-        start = source.initial_stop(self.keep_initial, None if target is None else target * _INITIAL_SHARE, size)
+        initial = None if target is None else target * _INITIAL_SHARE
+        tail = None if target is None else int(target * _TAIL_SHARE)
+        start = source.initial_stop(self.keep_initial, initial, pressure.entry_size)
         keep = self.manual_keep_recent if manual else self.keep_recent
-        stop = source.tail_start(keep, None if target is None else int(target * _TAIL_SHARE), size)
+        stop = source.tail_start(keep, tail, pressure.entry_size)
         units = foldable_units(source, start, stop)
         gains = self._gains(units, source, pressure)
         if not manual and gains[-1:] and gains[-1] < pressure.request * _MIN_GAIN:
@@ -106,5 +113,3 @@ class AutoSummaryStage:
             for unit in units
         )
         return list(accumulate(size * pressure.scale for size in sizes))
-
-

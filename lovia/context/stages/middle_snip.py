@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from lovia.context.policy import PolicyContext, StageResult
-from lovia.context.source import ranges_of, stage_input
+from lovia.context.view.source import counted, ranges_of, stage_input
 from lovia.transcript.entries import ToolCallEntry, TranscriptEntry
-from lovia.transcript.pairing import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lovia.transcript.pairing import Unit
 
 __all__ = ["MiddleSnipStage"]
 
@@ -37,14 +41,18 @@ class MiddleSnipStage:
         self.max_entries = max_entries
         self.keep_initial = keep_initial
         # Half of the limit at the most, or the next entry would start the next pass.
-        self.keep_recent = keep_recent if max_entries is None else min(keep_recent, max(max_entries // 2, 1))
+        self.keep_recent = (
+            keep_recent if max_entries is None else min(keep_recent, max(max_entries // 2, 1))
+        )
         self.keep_tools = keep_tools
 
     async def apply(self, entries: list[TranscriptEntry], *, ctx: PolicyContext) -> StageResult:
         """Snip the middle when there are too many entries or the request is over the trigger."""
         pressure, source = stage_input(entries, ctx)
         crowded = self.max_entries is not None and len(entries) > self.max_entries
-        if not (crowded or (pressure.engaged and (pressure.target is None or pressure.over_target))):
+        if not (
+            crowded or (pressure.engaged and (pressure.target is None or pressure.over_target))
+        ):
             return StageResult(entries)
         start = source.initial_stop(self.keep_initial, None, pressure.counter.entry)
         stop = source.tail_start(self.keep_recent, None, pressure.counter.entry)
@@ -52,7 +60,8 @@ class MiddleSnipStage:
         units = [
             unit
             for unit in source.units(start, stop)
-            if any(index not in hidden for index in unit.indices()) and not self._is_kept(source.transcript, unit)
+            if any(index not in hidden for index in unit.indices())
+            and not self._is_kept(source.transcript, unit)
         ]
         if not units:
             return StageResult(entries)
@@ -61,11 +70,13 @@ class MiddleSnipStage:
         if freed <= 0 and not crowded:
             return StageResult(entries)
         count = sum(len(unit.indices()) for unit in units)
-        note = f"{count} entries in the middle replaced by a placeholder"
-        return StageResult(view.entries, True, freed, note)
+        note = f"{counted(count, 'entry', 'entries')} in the middle replaced by a placeholder"
+        return StageResult(view.entries, changed=True, tokens_freed_estimate=freed, note=note)
 
     def _is_kept(self, transcript: Sequence[TranscriptEntry], unit: Unit) -> bool:
         if not self.keep_tools:
             return False
         entries = (transcript[index] for index in unit.indices())
-        return any(isinstance(entry, ToolCallEntry) and entry.name in self.keep_tools for entry in entries)
+        return any(
+            isinstance(entry, ToolCallEntry) and entry.name in self.keep_tools for entry in entries
+        )

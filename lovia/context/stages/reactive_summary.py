@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from lovia.context.archive import CompactionArchive
-from lovia.context.decisions import Clipped, Decisions, Replacement
 from lovia.context.policy import PolicyContext, Pressure, StageResult
-from lovia.context.rendering import replacement_entry
-from lovia.context.source import Source, advance, stage_input
 from lovia.context.stages.summarising import FoldPlan, SummaryStageResult, foldable_units, run_fold
 from lovia.context.stages.tool_result_budget import offload
 from lovia.context.summarizer import LLMSummarizer, Summarizer
+from lovia.context.view.decisions import Clipped, Decisions, Replacement
+from lovia.context.view.rendering import replacement_entry
+from lovia.context.view.source import Source, advance, stage_input
 from lovia.transcript.entries import ToolCallEntry, ToolResultEntry, TranscriptEntry
-from lovia.transcript.pairing import Unit
+
+if TYPE_CHECKING:
+    from lovia.context.archive import CompactionArchive
+    from lovia.transcript.pairing import Unit
 
 __all__ = ["ReactiveSummaryStage"]
 
@@ -24,7 +27,7 @@ _INITIAL_SHARE = 0.05
 
 
 class ReactiveSummaryStage:
-    """Shrinks single giants, then folds everything before a short tail, then clips the tail if it must.
+    """Shrinks single giants, folds everything before a short tail, and clips that if it must.
 
     Args:
         summarizer: Writes the summary; ``None``: the run's own model.
@@ -38,7 +41,7 @@ class ReactiveSummaryStage:
     name = "reactive_summary"
     reactive_only = True
 
-    def __init__(  # noqa: PLR0913 - settings of one stage
+    def __init__(
         self,
         summarizer: Summarizer | None = None,
         *,
@@ -74,7 +77,7 @@ class ReactiveSummaryStage:
         return result
 
     async def _shrink(self, step: _Step, threshold: float, ctx: PolicyContext) -> _Step:
-        """Put markers in the place of the largest results and calls above a size, down to the target."""
+        """Put markers in the place of the largest results and calls, down to the target."""
         changes: dict[int, Replacement] = {}
         request, target = step.pressure.request, step.pressure.target
         for index, size in _giants(step, threshold):
@@ -115,15 +118,11 @@ class ReactiveSummaryStage:
         step = step.after(fold.decisions, fold.note)
         return replace(step, fold=fold)
 
-    def _units(self, pressure: Pressure, source: Source) -> list[Unit]:
-        def size(entry: TranscriptEntry) -> float:
-            return pressure.counter.entry(entry) * pressure.scale
-
-        target = pressure.target
+    def _units(self, pressure: Pressure, source: Source) -> list[Unit]:        target = pressure.target
         initial = None if target is None else target * _INITIAL_SHARE
         tail = None if target is None else int(target * _TAIL_SHARE)
-        start = source.initial_stop(self.keep_initial, initial, size)
-        return foldable_units(source, start, source.tail_start(self.keep_recent, tail, size))
+        start = source.initial_stop(self.keep_initial, initial, pressure.entry_size)
+        return foldable_units(source, start, source.tail_start(self.keep_recent, tail, pressure.entry_size))
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from lovia.context.breaker import Breaker
-from lovia.context.decisions import Decisions, SummaryText
 from lovia.context.policy import PolicyContext, Pressure, StageResult
-from lovia.context.rendering import Rendered
-from lovia.context.source import Source, ranges_of
-from lovia.context.summarizer import Summarizer
 from lovia.context.summarizer.folding import FoldOutcome, FoldStep, fold
+from lovia.context.view.decisions import Decisions, SummaryText
+from lovia.context.view.source import Source, ranges_of
 from lovia.errors import SummaryRejected
-from lovia.transcript.pairing import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lovia.context.summarizer import Summarizer
+    from lovia.context.summarizer.breaker import Breaker
+    from lovia.context.view.rendering import Rendered
+    from lovia.transcript.pairing import Unit
 
 __all__ = ["FoldPlan", "SummaryStageResult", "foldable_units", "run_fold"]
 
@@ -95,8 +99,8 @@ async def run_fold(
 ) -> SummaryStageResult:
     """Fold the plan's units and return the view in which the summary stands for them.
 
-    A finished fold is kept whatever happens to the next one. What the summary replaces leaves the view
-    only with the fold that contains it.
+    A finished fold is kept whatever happens to the next one. What the summary replaces leaves the
+    view only with the fold that contains it.
 
     Args:
         plan: What to fold.

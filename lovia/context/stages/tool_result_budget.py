@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from lovia.context.archive import CompactionArchive
-from lovia.context.decisions import Clipped, Persisted, Replacement
 from lovia.context.policy import PolicyContext, StageResult
-from lovia.context.source import Source, stage_input
+from lovia.context.view.decisions import Clipped, Persisted, Replacement
+from lovia.context.view.source import Source, counted, stage_input
 from lovia.errors import LoviaError
 from lovia.transcript.entries import ToolResultEntry, TranscriptEntry, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lovia.context.archive import CompactionArchive
 
 __all__ = ["ToolResultBudgetStage", "offload"]
 
@@ -20,13 +24,13 @@ _log = logging.getLogger("lovia.context")
 class ToolResultBudgetStage:
     """Archives large tool results that no request held yet, and shows a preview in their place.
 
-    It acts on every newly arrived batch whatever the size of the request, because it changes only what
-    was never sent and so breaks no prompt cache. It runs before retention: what retention replaced by a
-    short marker could no longer be archived.
+    It acts on every newly arrived batch whatever the size of the request, because it changes only
+    what was never sent and so breaks no prompt cache. It runs before retention: what retention
+    replaced by a short marker could no longer be archived.
 
     Args:
-        budget_chars: Characters that the results of one batch may have together; beyond it the largest
-            go first.
+        budget_chars: Characters that the results of one batch may have together; beyond it the
+            largest go first.
         large_chars: Characters above which a single result goes.
         preview_chars: Characters of the preview.
         archive: Keeps the whole text; without one the marker promises nothing.
@@ -59,18 +63,20 @@ class ToolResultBudgetStage:
         chosen = self._choose(source)
         changes: dict[int, Replacement] = {}
         for index in chosen:
-            changes[index] = await offload(source.transcript[index], self.archive, self.preview_chars, ctx)
+            changes[index] = await offload(
+                source.transcript[index], self.archive, self.preview_chars, ctx
+            )
         if not changes:
             return StageResult(entries)
         view = source.preview(source.decisions.substitute(changes))
         freed = pressure.size(entries) - pressure.size(view.entries)
         chars = sum(_chars(source.transcript[index]) for index in chosen)
         kept = "archived" if self.archive else "cut to a preview"
-        note = f"{len(chosen)} large tool result{'s' * (len(chosen) > 1)} ({chars:,} characters) {kept}"
-        return StageResult(view.entries, True, freed, note)
+        note = f"{counted(len(chosen), 'large tool result')} ({chars:,} characters) {kept}"
+        return StageResult(view.entries, changed=True, tokens_freed_estimate=freed, note=note)
 
     def _choose(self, source: Source) -> list[int]:
-        """Return the indices of results to replace: the oversized, then the largest of oversized batches."""
+        """Return the results to replace: the oversized, then the largest of oversized batches."""
         shown = {k for k in source.given.sources if k >= source.new_from}
         candidates = {
             index: _chars(source.transcript[index])
@@ -111,7 +117,9 @@ async def offload(
     try:
         ref = await archive.save_tool_result(text_of(entry), call_id=entry.call_id, ctx=ctx)
     except (OSError, LoviaError) as error:
-        _log.warning("A tool result could not be archived (%s); the view shows a preview only.", error)
+        _log.warning(
+            "A tool result could not be archived (%s); the view shows a preview only.", error
+        )
         return Clipped(preview)
     return Persisted(ref.uri, preview)
 

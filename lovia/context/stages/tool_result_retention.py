@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from lovia.context.decisions import Cleared, Replacement
 from lovia.context.policy import PolicyContext, Pressure, StageResult
-from lovia.context.rendering import replacement_entry
-from lovia.context.source import Source, stage_input
+from lovia.context.view.decisions import Cleared, Replacement
+from lovia.context.view.rendering import replacement_entry
+from lovia.context.view.source import Source, counted, stage_input
 from lovia.transcript.entries import ToolCallEntry, ToolResultEntry, TranscriptEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["ToolResultRetentionStage"]
 
@@ -17,8 +20,8 @@ class ToolResultRetentionStage:
     """Replaces older tool results by a marker, oldest first, until the request is at the target.
 
     Args:
-        keep_recent: The newest results that always stay; so do all results of the newest step, which the
-            model has not seen yet.
+        keep_recent: The newest results that always stay; so do all results of the newest step,
+            which the model has not seen yet.
         keep_tools: Results of these tools are never cleared.
     """
 
@@ -37,8 +40,8 @@ class ToolResultRetentionStage:
         if not changes:
             return StageResult(entries)
         view = source.preview(source.decisions.substitute(changes))
-        plural = "s" * (len(changes) > 1)
-        return StageResult(view.entries, True, freed, f"{len(changes)} older tool result{plural} cleared")
+        note = f"{counted(len(changes), 'older tool result')} cleared"
+        return StageResult(view.entries, changed=True, tokens_freed_estimate=freed, note=note)
 
     def _choose(self, pressure: Pressure, source: Source) -> tuple[dict[int, Replacement], int]:
         excess = None if pressure.target is None else pressure.request - pressure.target

@@ -1,0 +1,146 @@
+"""One call of the policy, prepared: its conversation, the size of its request, and its limits."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lovia.context.pipeline.counters import CounterChoice
+from lovia.context.pipeline.memory import Flights, MemoryStore, SessionMemory
+from lovia.context.pipeline.sizing import ModelFacts, RequestSize, WindowLimits, facts_key
+from lovia.context.policy import ContextSizes, PolicyContext
+from lovia.providers.base import provider_window
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from lovia.context.options import CompactionOptions
+    from lovia.context.view.session import Sync
+    from lovia.tokens.counter import TokenCounter
+    from lovia.transcript.entries import TranscriptEntry
+
+__all__ = ["Call", "CallDesk"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """What one call of the policy works on.
+
+    Attributes:
+        ctx: The call as the runner describes it.
+        entries: The transcript.
+        memory: The conversation.
+        sync: What is new in the transcript.
+        counter: Counts tokens.
+        overhead: Counted tokens beside the entries.
+        size: The request as it would be sent.
+        limits: Window, trigger and target.
+        model: Keys what was learned about provider and model.
+    """
+
+    ctx: PolicyContext
+    entries: list[TranscriptEntry]
+    memory: SessionMemory
+    sync: Sync
+    counter: TokenCounter
+    overhead: int
+    size: RequestSize
+    limits: WindowLimits
+    model: str
+
+    @property
+    def history(self) -> int:
+        """Tokens of the whole transcript as a request."""
+        return round((self.memory.view.history_tokens + self.overhead) * self.size.scale)
+
+    def entry_tokens(self, entry: TranscriptEntry) -> int:
+        """Return the tokens of one entry, as the provider counts."""
+        return round(self.counter.entry(entry) * self.size.scale)
+
+    def sizes(self, request_after: int) -> ContextSizes:
+        """Return the sizes around this call."""
+        return ContextSizes(
+            history=self.history,
+            request_before=self.size.tokens,
+            request_after=request_after,
+            window=self.limits.window,
+            source=self.size.source,
+        )
+
+
+class CallDesk:
+    """Prepares calls, one at a time for each conversation, and keeps what was learned of models.
+
+    Args:
+        options: The policy's settings.
+        name: Keys the policy's part of ``ctx.state``.
+        counter: The user's own token counter, or ``None``.
+    """
+
+    def __init__(self, options: CompactionOptions, *, name: str, counter: object | None) -> None:
+        self._options = options
+        self._store = MemoryStore(name)
+        self._flights = Flights()
+        self._counters = CounterChoice(counter)
+        self._models: dict[str, ModelFacts] = {}
+
+    @asynccontextmanager
+    async def prepared(
+        self, entries: list[TranscriptEntry], ctx: PolicyContext
+    ) -> AsyncIterator[Call]:
+        """Give a call its conversation, up to date and for itself alone."""
+        counter = await self._counters.of(ctx)
+        async with self._flights.turn(ctx.session_id or id(ctx.state)):
+            memory, sync = self._store.open(entries, ctx, counter)
+            overhead = memory.request_overhead(ctx, counter)
+            model = facts_key(ctx, counter)
+            size = self._measure(memory, ctx, model, memory.view.view_tokens + overhead, counter)
+            limits = self._limits(ctx, self._facts(model, memory))
+            yield Call(ctx, entries, memory, sync, counter, overhead, size, limits, model)
+
+    def limits(self, call: Call) -> WindowLimits:
+        """Return the limits of a call by what is known now."""
+        return self._limits(call.ctx, self._facts(call.model, call.memory))
+
+    def learn_from_refusal(self, call: Call, reported_window: int | None) -> None:
+        """Remember that the provider refused a request of this size."""
+        facts = self._facts(call.model, call.memory).rejected(call.size.tokens, reported_window)
+        call.memory.models[call.model] = self._models[call.model] = facts
+
+    def save(self, call: Call) -> None:
+        """Write the conversation's memory to ``ctx.state``."""
+        self._store.write(call.memory, call.ctx)
+
+    def _facts(self, model: str, memory: SessionMemory) -> ModelFacts:
+        return memory.models.get(model) or self._models.get(model) or ModelFacts()
+
+    def _measure(
+        self,
+        memory: SessionMemory,
+        ctx: PolicyContext,
+        model: str,
+        raw: int,
+        counter: TokenCounter,
+    ) -> RequestSize:
+        """Size the request, and learn from the provider's count of the one before."""
+        facts, reported = self._facts(model, memory), ctx.last_input_tokens
+        if reported is not None and reported == memory.stale_count:
+            reported = None  # it was taken before a pass changed the view
+        if reported is not None and memory.last_raw:
+            learned = facts.observe(memory.last_raw, reported)
+            if learned != facts:
+                facts = memory.models[model] = self._models[model] = learned
+        return RequestSize.of(raw, facts, reported, counter.source)
+
+    def _limits(self, ctx: PolicyContext, facts: ModelFacts) -> WindowLimits:
+        options = self._options
+        return WindowLimits.of(
+            configured=options.context_window_tokens,
+            stated=provider_window(ctx.provider),
+            learned=facts.window,
+            reserve=options.reserve_output_tokens or 0,
+            trigger_ratio=options.trigger_ratio,
+            target_ratio=options.target_ratio,
+            trigger_tokens=options.trigger_tokens,
+        )

@@ -1,0 +1,72 @@
+"""Which counter sizes a call: chosen once per provider and model, so counts stay comparable."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from lovia.providers.base import model_name
+from lovia.tokens import as_counter, default_counter, load_counter
+
+if TYPE_CHECKING:
+    from lovia.context.policy import PolicyContext
+    from lovia.tokens.counter import TokenCounter
+
+__all__ = ["CounterChoice"]
+
+#: Seconds until a vocabulary that could not be loaded is asked for again.
+_RETRY_SECONDS = 300.0
+
+
+class CounterChoice:
+    """Finds the counter of a call and keeps to it.
+
+    Args:
+        configured: The user's own counter, in any shape that :func:`~lovia.tokens.as_counter`
+            takes.
+    """
+
+    def __init__(self, configured: object | None = None) -> None:
+        self._configured = None if configured is None else as_counter(configured)
+        self._by_provider: weakref.WeakKeyDictionary[Any, TokenCounter] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._by_model: dict[str, TokenCounter] = {}
+        self._missing: dict[str, float] = {}
+
+    async def of(self, ctx: PolicyContext) -> TokenCounter:
+        """Return the user's counter, the provider's own, the model's tokenizer, or bytes.
+
+        A tokenizer is loaded in a worker thread at the first call for its model.
+        """
+        if self._configured is not None:
+            return self._configured
+        if callable(getattr(ctx.provider, "count_tokens", None)):
+            return self._provider_counter(ctx.provider)
+        model = model_name(ctx.provider, ctx.model)
+        if model is None:
+            return default_counter()
+        known = self._by_model.get(model)
+        if known is not None:
+            return known
+        return await self._load(model)
+
+    def _provider_counter(self, provider: Any) -> TokenCounter:
+        try:
+            counter = self._by_provider.get(provider)
+            if counter is None:
+                counter = self._by_provider[provider] = as_counter(provider)
+        except TypeError:  # it cannot be hashed or referred to weakly
+            return as_counter(provider)
+        return counter
+
+    async def _load(self, model: str) -> TokenCounter:
+        if time.monotonic() < self._missing.get(model, 0.0):
+            return default_counter()
+        counter = await load_counter(model)
+        if counter.source == "tokenizer":
+            self._by_model[model] = counter
+        else:
+            self._missing[model] = time.monotonic() + _RETRY_SECONDS
+        return counter

@@ -1,0 +1,207 @@
+"""What a policy remembers of its conversations, between the turns of one process.
+
+The memory that counts is the JSON in ``ctx.state``; it survives the process. What is held here
+beside it (the view, the transcript's structure, token sums) can be rebuilt from it and is kept only
+so that a turn need not rebuild it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from lovia.context.pipeline.saved import SavedMemory, StateUnusable, load, save, set_aside
+from lovia.context.summarizer.breaker import Breaker
+from lovia.context.view.session import SessionView, Sync
+from lovia.transcript.digest import PrefixChain
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from lovia.context.pipeline.sizing import ModelFacts
+    from lovia.context.policy import PolicyContext
+    from lovia.tokens.counter import TokenCounter
+    from lovia.transcript.entries import TranscriptEntry
+
+__all__ = ["Flights", "MemoryStore", "SessionMemory", "Stall"]
+
+_REVISION = "revision"
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """Passes that changed nothing worth their while, and the request they saw.
+
+    Attributes:
+        count: Such passes in a row.
+        tokens: Request tokens at the last of them.
+        entries: Entries of the view at the last of them.
+    """
+
+    count: int
+    tokens: int
+    entries: int
+
+
+@dataclass
+class SessionMemory:
+    """One conversation in this process.
+
+    Attributes:
+        lineage: Identifies the conversation's state through all its versions.
+        version: Counts the changes of the saved state.
+        view: The sticky view.
+        breaker: The summarizer's circuit breaker.
+        models: What was learned, by provider and model.
+        stall: Useless passes in a row, or ``None``.
+        last_raw: Counted tokens of the request that was prepared last.
+        stale_count: The provider's count that was taken before a pass changed the view.
+        overhead: Counted tokens beside the entries, with the request parts they were counted for.
+    """
+
+    lineage: str = field(default_factory=lambda: secrets.token_hex(8))
+    version: int = 0
+    view: SessionView = field(default_factory=SessionView)
+    breaker: Breaker = field(default_factory=Breaker)
+    models: dict[str, ModelFacts] = field(default_factory=dict)
+    stall: Stall | None = None
+    last_raw: int | None = None
+    stale_count: int | None = None
+    overhead: tuple[Any, int] | None = None
+    chain: PrefixChain = field(default_factory=PrefixChain)
+
+    def chain_value(self, length: int) -> bytes:
+        """Return the digest of the first ``length`` entries; hashes only what is new."""
+        if len(self.chain) < length:
+            self.chain.extend(self.view.transcript[len(self.chain) : length])
+        return self.chain.value(length)
+
+    def request_overhead(self, ctx: PolicyContext, counter: TokenCounter) -> int:
+        """Return the counted tokens of instructions, tools and response format, counted once."""
+        key = (counter, ctx.instructions, tuple(ctx.tools), ctx.response_format)
+        if self.overhead is None or self.overhead[0] != key:
+            tokens = counter.overhead(
+                instructions=ctx.instructions, tools=ctx.tools, response_format=ctx.response_format
+            )
+            self.overhead = (key, tokens)
+        return self.overhead[1]
+
+
+class MemoryStore:
+    """Finds the memory that belongs to ``ctx.state``, and writes it back.
+
+    Args:
+        key: Where in ``ctx.state`` the saved form lives.
+        capacity: Conversations held in this process; the least recently used go first and are
+            rebuilt from their saved form when they come back.
+    """
+
+    def __init__(self, key: str, capacity: int = 128) -> None:
+        self.key = key
+        self._capacity = capacity
+        self._held: OrderedDict[str, SessionMemory] = OrderedDict()
+
+    def open(
+        self, entries: list[TranscriptEntry], ctx: PolicyContext, counter: TokenCounter
+    ) -> tuple[SessionMemory, Sync]:
+        """Return the conversation's memory, brought up to date with the transcript."""
+        data = ctx.state.get(self.key)
+        revision = data.get(_REVISION) if isinstance(data, dict) else None
+        memory = self._held.get(str(revision))
+        if memory is None:
+            return self._restore(entries, ctx, counter)
+        self._held.move_to_end(str(revision))
+        sync = memory.view.sync(entries, counter, ctx.pending_calls)
+        if sync.new_from < len(memory.chain):
+            memory.chain.truncate(sync.new_from)
+        if sync.rewritten:
+            self.write(memory, ctx)
+        return memory, sync
+
+    def write(self, memory: SessionMemory, ctx: PolicyContext) -> None:
+        """Save the memory in ``ctx.state`` as a new version, in one assignment."""
+        memory.version += 1
+        decisions = memory.view.decisions
+        data = save(
+            SavedMemory(
+                lineage=memory.lineage,
+                version=memory.version,
+                decisions=decisions,
+                archived=memory.view.archived,
+                chain=memory.chain_value(decisions.upto).hex(),
+                breaker=memory.breaker,
+                models=memory.models,
+            )
+        )
+        self._hold(memory, ctx, data)
+
+    def _restore(
+        self, entries: list[TranscriptEntry], ctx: PolicyContext, counter: TokenCounter
+    ) -> tuple[SessionMemory, Sync]:
+        memory = SessionMemory()
+        data = ctx.state.get(self.key)
+        if data is not None:
+            try:
+                memory = _rebuild(load(data), entries)
+            except StateUnusable as why:
+                set_aside(ctx.state, self.key, str(why))
+                data = None
+        sync = memory.view.sync(entries, counter, ctx.pending_calls)
+        memory.view.heal()
+        self._hold(memory, ctx, data or save(SavedMemory(memory.lineage)))
+        return memory, sync
+
+    def _hold(self, memory: SessionMemory, ctx: PolicyContext, data: dict[str, Any]) -> None:
+        old = ctx.state.get(self.key)
+        if isinstance(old, dict):
+            self._held.pop(old.get(_REVISION, ""), None)
+        revision = secrets.token_hex(8)
+        ctx.state[self.key] = {**data, _REVISION: revision}
+        self._held[revision] = memory
+        while len(self._held) > self._capacity:
+            self._held.popitem(last=False)
+
+
+def _rebuild(saved: SavedMemory, entries: list[TranscriptEntry]) -> SessionMemory:
+    """Return the memory that a saved form describes, if it belongs to this transcript."""
+    upto = saved.decisions.upto
+    if upto > len(entries):
+        message = f"it speaks of {upto} entries, the transcript has {len(entries)}"
+        raise StateUnusable(message)
+    chain = PrefixChain(entries[:upto])
+    if upto and chain.value(upto).hex() != saved.chain:
+        message = "it belongs to another transcript, or the history was rewritten"
+        raise StateUnusable(message)
+    return SessionMemory(
+        lineage=saved.lineage,
+        version=saved.version,
+        view=SessionView(saved.decisions, saved.archived),
+        breaker=saved.breaker,
+        models=saved.models,
+        chain=chain,
+    )
+
+
+class Flights:
+    """Lets one call at a time work on a conversation."""
+
+    def __init__(self) -> None:
+        self._locks: dict[Any, tuple[anyio.Lock, int]] = {}
+
+    @asynccontextmanager
+    async def turn(self, key: Any) -> AsyncIterator[bool]:
+        """Wait for the conversation's turn; yields whether another call had it meanwhile."""
+        lock, users = self._locks.get(key) or (anyio.Lock(), 0)
+        self._locks[key] = (lock, users + 1)
+        try:
+            async with lock:
+                yield users > 0
+        finally:
+            lock, users = self._locks.pop(key)
+            if users > 1:
+                self._locks[key] = (lock, users - 1)
