@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -30,9 +30,11 @@ class Emitter:
     def __init__(self, channel: EventChannel, ctx: RunContext[Any]) -> None:
         self.channel = channel
         self.ctx = ctx
-        self._soon, self._pumped = anyio.create_memory_object_stream[Any](math.inf)
-        self._waiting = 0
-        self._drained = anyio.Event()
+        self._soon: deque[Event] = deque()
+        self._busy = False  # telling an event that was taken from the queue
+        self._closed = False
+        self._news = anyio.Event()
+        self._calm = anyio.Event()
 
     async def emit(self, event: Event, *also: AgentHooks | None) -> None:
         """Tell an event and wait until it has been handled.
@@ -46,29 +48,30 @@ class Emitter:
 
     def emit_soon(self, event: Event) -> None:
         """Tell an event without waiting: :meth:`pump` does, in the order of these calls."""
-        self._waiting += 1
-        self._soon.send_nowait(event)
+        self._soon.append(event)
+        self._news.set()
 
     async def flush(self) -> None:
         """Wait until everything that :meth:`emit_soon` took has been handled."""
-        while self._waiting:
-            self._drained = anyio.Event()
-            await self._drained.wait()
+        while self._soon or self._busy:
+            self._calm = anyio.Event()
+            await self._calm.wait()
 
     async def pump(self) -> None:
         """Emit what :meth:`emit_soon` takes, until :meth:`close`."""
-        with self._pumped:
-            async for event in self._pumped:
-                try:
-                    await self.emit(event)
-                finally:
-                    self._waiting -= 1
-                    if not self._waiting:
-                        self._drained.set()
+        while not self._closed:
+            self._busy = True
+            while self._soon:
+                await self.emit(self._soon.popleft())
+            self._busy = False
+            self._calm.set()
+            self._news = anyio.Event()
+            await self._news.wait()
 
     def close(self) -> None:
         """Let :meth:`pump` end."""
-        self._soon.close()
+        self._closed = True
+        self._news.set()
 
     async def finish(self, event: Event) -> None:
         """Tell the last event of the run."""

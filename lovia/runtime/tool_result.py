@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import json
 from dataclasses import dataclass
@@ -69,7 +68,7 @@ async def render(
     """Turn what a tool returned into its outcome.
 
     Text stays as it is; parts (one, or a list) become parts; everything else becomes JSON, or its
-    ``str`` where JSON cannot express it.
+    ``str`` where JSON has no more to say.
     """
     parts = () if renderer is not None else _parts_of(value)
     text = "" if parts else await _text_of(value, renderer, ctx)
@@ -107,12 +106,7 @@ async def _text_of(value: Any, renderer: ToolResultRenderer | None, ctx: RunCont
     if isinstance(value, str):
         return value
     try:
-        if dataclasses.is_dataclass(value) or hasattr(value, "model_dump_json"):
-            value = json.loads(to_json(value, fallback=str))
-        return json.dumps(value, ensure_ascii=False, default=_json_safe)
+        plain = json.loads(to_json(value, fallback=str))
     except (TypeError, ValueError, RecursionError):
         return str(value)
-
-
-def _json_safe(value: Any) -> Any:
-    return json.loads(to_json(value, fallback=str))
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)

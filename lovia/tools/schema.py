@@ -169,7 +169,7 @@ class _Scope:
     def is_context(self, parameter: inspect.Parameter) -> bool:
         """Tell whether a parameter is annotated as the run context."""
         annotation = parameter.annotation
-        if isinstance(annotation, str) and _CONTEXT_NAME.fullmatch(annotation.strip()):
+        if isinstance(annotation, str) and _CONTEXT_NAME.fullmatch(annotation.strip("'\" ")):
             return True
         annotation = annotation if annotation is parameter.empty else self.evaluate(parameter)
         return bool(getattr(get_origin(annotation) or annotation, "__lovia_run_context__", False))
@@ -212,25 +212,24 @@ def _arguments_model(
         annotation = scope.evaluate(parameter)
         field = f"p{len(fields)}"
         names[field] = parameter.name
-        fields[field] = (_described(annotation, default, described.get(parameter.name)), default)
+        text = _description(annotation, default) or described.get(parameter.name)
+        described_field = Field(alias=parameter.name, description=text)
+        fields[field] = (Annotated[annotation, described_field], default)
     takes_more = any(p.kind is p.VAR_KEYWORD for p in parameters)
     config = ConfigDict(
         extra="allow" if takes_more else "forbid",
-        alias_generator=names.__getitem__,
         arbitrary_types_allowed=True,
     )
     model: type[BaseModel] = create_model("Arguments", __config__=config, **fields)
     return model, names
 
 
-def _described(annotation: Any, default: Any, documented: str | None) -> Any:
-    """Attach a description: a text in ``Annotated``, else a ``Field``'s, else the docstring's."""
+def _description(annotation: Any, default: Any) -> str | None:
+    """Return the description in an annotation: a text in ``Annotated``, or a ``Field``'s."""
     extras = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    text = next((extra for extra in extras if isinstance(extra, str)), None)
+    texts = [extra for extra in extras if isinstance(extra, str)]
     fields = [extra for extra in (*extras, default) if isinstance(extra, FieldInfo)]
-    if text is None and not any(field.description for field in fields):
-        text = documented
-    return Annotated[annotation, Field(description=text)] if text else annotation
+    return next((text for text in (*texts, *(f.description for f in fields)) if text), None)
 
 
 def _explain(error: ValidationError, tool: str) -> str:
