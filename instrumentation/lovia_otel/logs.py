@@ -353,9 +353,7 @@ def _emit(
     content: Mapping[str, AnyValue] | None = None,
 ) -> None:
     logger = providers.logger()
-    if logger is None or not logger.enabled(
-        context=at.context, severity_number=severity, event_name=event
-    ):
+    if logger is None:
         return
     attributes: dict[str, AnyValue] = {**clean(facts), **(content or {})}
     logger.emit(

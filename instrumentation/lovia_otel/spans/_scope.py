@@ -22,7 +22,7 @@ from lovia_otel.content import (
 )
 from lovia_otel.facts import Facts, clean
 from lovia_otel.failure import failure_of
-from lovia_otel.guard import guarded
+from lovia_otel.guard import drop, guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -86,15 +86,15 @@ class Scope(ABC):
     _has_event: ClassVar[bool] = False  # does closing emit an event that can carry content?
 
     # Class-level defaults: a scope that stays inert never sets them.
-    live = False  # opened, not closed, and somebody listens
-    _closed = False
-    _failed = False  # by an error; a cancellation is none
+    live: bool = False  # opened, not closed, and somebody listens
+    _closed: bool = False
+    _failed: bool = False  # by an error; a cancellation is none
     _span: Span | None = None
     _context: Context | None = None
     _token: Token[Context] | None = None
     _instruments: Instruments | None = None
-    _started = 0  # nanoseconds since the epoch
-    _clock = 0  # nanoseconds, monotonic
+    _started: int = 0  # nanoseconds since the epoch
+    _clock: int = 0  # nanoseconds, monotonic
     _facts: Facts
     _content: dict[str, AnyValue]
 
@@ -240,7 +240,11 @@ class Scope(ABC):
         self._context = set_span_in_context(self._span)
 
     def _attach(self) -> Token[Context] | None:
-        return None if self._context is None else otel_context.attach(self._context)
+        try:
+            return None if self._context is None else otel_context.attach(self._context)
+        except Exception:  # noqa: BLE001 - an application may bring its own context storage
+            drop("Scope.active")
+            return None
 
     @guarded
     def _take_content(self, key: str, build: Content, mode: CaptureMode) -> None:

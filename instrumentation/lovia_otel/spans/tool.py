@@ -42,6 +42,17 @@ class ToolScope(Scope):
             }
         )
 
+    @settles
+    def handoff(self, *, source: str, target: str, pending: bool) -> None:
+        """Say that this call hands over from one agent to another; ``pending``: not yet applied."""
+        self._note(
+            {
+                names.HANDOFF_SOURCE: source,
+                names.HANDOFF_TARGET: target,
+                names.HANDOFF_PENDING: pending,
+            }
+        )
+
     def _name(self) -> str:
         return f"{names.SPAN_TOOL} {clean_text(self.tool)}".rstrip()
 

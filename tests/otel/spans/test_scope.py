@@ -11,12 +11,14 @@ import anyio
 import anyio.from_thread
 import anyio.lowlevel
 import pytest
+from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import StatusCode
 
 from lovia_otel import (
+    ChatScope,
     Scope,
     chat_scope,
     fold_scope,
@@ -320,6 +322,22 @@ def test_a_trace_that_is_sampled_out_still_gives_metrics(telemetry: Telemetry) -
     assert telemetry.total(names.METRIC_INPUT_TOKENS) == 5
 
 
+# --- costing nothing ---
+
+
+@pytest.mark.usefixtures("no_sdk")
+def test_without_an_sdk_no_fact_is_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scope that nobody listens to neither builds attributes nor changes the context."""
+    collected: list[str] = []
+    for step in ("_start", "_note", "_measure"):
+        monkeypatch.setattr(ChatScope, step, lambda *_, step=step: collected.append(step))
+    before = otel_context.get_current()
+    with chat_scope(provider="p", model="m", purpose="turn", agent="a") as chat:
+        assert otel_context.get_current() is before
+        chat.settle(input_tokens=5)
+    assert collected == []
+
+
 # --- doing no harm ---
 
 
@@ -353,6 +371,21 @@ def test_a_broken_processor_costs_spans_and_nothing_else(telemetry: Telemetry, m
         run.traceparent()
     assert telemetry.keys(names.METRIC_RUN_DURATION)[names.RUN_OUTCOME] == "completed"
     assert telemetry.total(names.METRIC_RUNS_ACTIVE) == 0
+    assert telemetry.total(names.METRIC_DROPPED_EVENTS) == 1
+
+
+def test_a_context_that_cannot_be_entered_costs_the_nesting_alone(
+    telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a context storage that fails the work goes on, and its span is recorded."""
+
+    def attach(context: object) -> None:
+        raise RuntimeError("no storage")
+
+    monkeypatch.setattr(otel_context, "attach", attach)
+    with turn_scope(index=1) as turn:
+        turn.settle(tool_calls=1)
+    assert telemetry.attributes("agent_turn")[names.TURN_TOOL_CALLS] == 1
     assert telemetry.total(names.METRIC_DROPPED_EVENTS) == 1
 
 

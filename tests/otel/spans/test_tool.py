@@ -46,3 +46,13 @@ def test_a_tool_call_is_timed_without_its_id(telemetry: Telemetry) -> None:
         names.TOOL_TYPE: "function",
         names.AGENT_NAME: "a",
     }
+
+
+def test_a_handoff_is_a_tool_call_between_two_agents(telemetry: Telemetry) -> None:
+    """The call by which an agent hands over says from whom, to whom, and whether it was applied."""
+    with tool_scope(tool="transfer_to_billing", call_id="c1", agent="triage") as tool:
+        tool.handoff(source="triage", target="billing", pending=True)
+    attributes = telemetry.attributes("execute_tool transfer_to_billing")
+    assert attributes[names.HANDOFF_SOURCE] == "triage"
+    assert attributes[names.HANDOFF_TARGET] == "billing"
+    assert attributes[names.HANDOFF_PENDING] is True
