@@ -26,8 +26,9 @@ class Snippet:
 
 
 def documents() -> list[Path]:
-    """Return README.md and every Markdown page of docs/, as far as they exist."""
-    pages = [REPO / "README.md", *sorted((REPO / "docs").rglob("*.md"))]
+    """Return both README.md files and every Markdown page of docs/, as far as they exist."""
+    front = [REPO / "README.md", REPO / "instrumentation" / "README.md"]
+    pages = [*front, *sorted((REPO / "docs").rglob("*.md"))]
     return [page for page in pages if page.exists()]
 
 
