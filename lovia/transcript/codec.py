@@ -41,6 +41,17 @@ __all__ = [
 _ROLES: Final = ("system", "developer", "user")
 _ORIGINS: Final = ("conversation", "summary", "placeholder")
 _DETAILS: Final = ("auto", "low", "high")
+_REASONING_TEXTS: Final = ("content", "id", "provider", "signature")
+_NEVER: Final = object()
+_DEFAULTS: Final[Mapping[str, object]] = {
+    "id": None,
+    "provider": None,
+    "signature": None,
+    "metadata": {},
+    "is_error": False,
+    "parts": [],
+    "origin": "conversation",
+}
 _SPLIT_PAIR: Final = re.compile("(?<=[\ud800-\udbff])(?=[\udc00-\udfff])")
 
 
@@ -68,14 +79,8 @@ def entry_to_dict(entry: TranscriptEntry) -> dict[str, Any]:
             saved = {"call_id": _text(entry.call_id), "output": _text(entry.output)}
             saved |= {"is_error": entry.is_error, "origin": entry.origin}
             saved["parts"] = [_part_to_dict(part) for part in entry.parts]
-    return {"type": entry.type} | {
-        key: value for key, value in saved.items() if key in _REQUIRED or value not in _DEFAULTS
-    }
-
-
-_REASONING_TEXTS: Final = ("content", "id", "provider", "signature")
-_REQUIRED: Final = frozenset({"role", "content", "call_id", "name", "arguments", "output"})
-_DEFAULTS: Final[tuple[object, ...]] = (None, "conversation", False, [], {})
+    kept = {key: value for key, value in saved.items() if value != _DEFAULTS.get(key, _NEVER)}
+    return {"type": entry.type, **kept}
 
 
 def entry_from_dict(data: Mapping[str, Any]) -> TranscriptEntry:

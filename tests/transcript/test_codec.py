@@ -125,6 +125,17 @@ def test_the_saved_form_leaves_defaults_out(entry: TranscriptEntry, saved: dict[
     assert entry_from_dict(saved) == entry
 
 
+@pytest.mark.parametrize("text", ["", "conversation", "summary"])
+def test_a_text_that_looks_like_a_default_is_kept(text: str) -> None:
+    """Only a field's own default is left out, not what happens to be the default of another."""
+    for entry in (
+        AssistantTextEntry(text, id=text),
+        ReasoningEntry(text, id=text, provider=text, signature=text),
+        InputEntry("user", [ImagePart(url=text)]),
+    ):
+        assert entry_from_dict(entry_to_dict(entry)) == entry
+
+
 def test_fields_of_a_later_version_are_passed_over() -> None:
     """A field that this version does not know is no error."""
     saved = {"type": "assistant_text", "content": "hi", "mood": {"new": True}}
