@@ -47,14 +47,15 @@ def read(document: Document, into: Reading) -> None:
     """Read a list of items, one item a line, or an object with ``input``, ``output`` or both."""
     given, made = document.member("input"), document.member("output")
     if given is None and made is None:
-        items = document.rows
-    else:
-        instructions = document.member("instructions")
-        if instructions is not None and isinstance(instructions.value, str):
-            into.add([InputEntry("system", instructions.value)])
-        items = [item for part in (given, made) if part is not None for item in _items(part, into)]
-    for item in items:
-        add_item(item, into)
+        for item in document.rows:
+            add_item(item, into)
+        return
+    instructions = document.member("instructions")
+    if instructions is not None and isinstance(instructions.value, str):
+        into.add([InputEntry("system", instructions.value)])
+    for part in (given, made):
+        if part is not None and part.value is not None:
+            _read_part(part, into)
 
 
 def add_item(item: Located, into: Reading) -> None:
@@ -76,12 +77,13 @@ def _is_made(entry: TranscriptEntry) -> bool:
     return not isinstance(entry, (InputEntry, ToolResultEntry))
 
 
-def _items(listed: Located, into: Reading) -> list[Located]:
-    """Return the items of an ``input`` or ``output``; a bare text is the user's message."""
-    if isinstance(listed.value, str):
-        into.add([InputEntry("user", listed.value)])
-        return []
-    return listed.items("text or a list of items")
+def _read_part(part: Located, into: Reading) -> None:
+    """Read an ``input`` or ``output``; a bare text is the user's message."""
+    if isinstance(part.value, str):
+        into.add([InputEntry("user", part.value)])
+        return
+    for item in part.items("text or a list of items"):
+        add_item(item, into)
 
 
 def _entries(item: Located, into: Reading) -> list[TranscriptEntry]:

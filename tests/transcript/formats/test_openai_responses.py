@@ -66,12 +66,7 @@ def test_a_conversation_of_items() -> None:
 
 def test_a_request_with_its_response() -> None:
     """Instructions, ``input`` and ``output`` of one object follow each other."""
-    document = {
-        "object": "response",
-        "instructions": "be brief",
-        "input": "hello",
-        "output": [CALL],
-    }
+    document = {"instructions": "be brief", "input": "hello", "output": [CALL]}
 
     recording = recorded(document)
 
@@ -80,6 +75,9 @@ def test_a_request_with_its_response() -> None:
         InputEntry("system", "be brief"),
         InputEntry("user", "hello"),
         ToolCallEntry("a", "f", "{}"),
+    ]
+    assert loaded({"object": "response", "input": None, "output": [CALL]}) == [
+        ToolCallEntry("a", "f", "{}")
     ]
 
 
