@@ -67,7 +67,10 @@ if TYPE_CHECKING:
     )
     from lovia.runtime import (
         Agent,
+        ApprovalChannel,
         Handoff,
+        Mailbox,
+        OutputRepairStrategy,
         RunContext,
         RunHandle,
         Runner,
@@ -96,6 +99,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Agent",
     "AgentHooks",
+    "ApprovalChannel",
     "ArchiveRef",
     "AssistantTextEntry",
     "AutoSummaryStage",
@@ -119,10 +123,12 @@ __all__ = [
     "InvalidViewError",
     "LLMSummarizer",
     "LoviaError",
+    "Mailbox",
     "MaxTurnsExceeded",
     "MiddleSnipStage",
     "ModelSettings",
     "NoopContextPolicy",
+    "OutputRepairStrategy",
     "OutputValidationError",
     "PolicyContext",
     "Pressure",
@@ -213,7 +219,10 @@ _HOMES = {
     "lovia.retry": ("RetryPolicy",),
     "lovia.runtime": (
         "Agent",
+        "ApprovalChannel",
         "Handoff",
+        "Mailbox",
+        "OutputRepairStrategy",
         "RunContext",
         "RunHandle",
         "RunResult",

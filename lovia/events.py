@@ -11,10 +11,12 @@ from lovia.usage import Usage
 if TYPE_CHECKING:
     from lovia.context.policy import ArchiveRef, ContextPolicyResult, PolicyContext, StageRecord
     from lovia.runtime.agent import Agent
+    from lovia.runtime.approvals import ApprovalChannel
     from lovia.runtime.handle import RunResult
     from lovia.transcript.entries import ContentPart, ToolCallEntry, TranscriptEntry
 
 __all__ = [
+    "ApprovalRequired",
     "ArchiveCallback",
     "CompactionEnded",
     "CompactionNotice",
@@ -183,6 +185,24 @@ class ToolCallCompleted(ToolEvent):
     result: Any
     is_error: bool = False
     output: str = ""
+
+
+@dataclass
+class ApprovalRequired(ToolEvent):
+    """A call waits for consent; it is refused when everybody has heard this and none allowed it."""
+
+    call: ToolCall
+    _channel: ApprovalChannel | None = field(default=None, repr=False, compare=False)
+
+    def approve(self) -> None:
+        """Allow the call."""
+        if self._channel is not None:
+            self._channel.approve(self.call.id)
+
+    def reject(self) -> None:
+        """Refuse the call; the model reads that it was not approved."""
+        if self._channel is not None:
+            self._channel.reject(self.call.id)
 
 
 @dataclass

@@ -149,12 +149,14 @@ class ScriptedProvider:
             function of the request.
         is_summary: Recognises a summary request; by default the ones of ``LLMSummarizer``.
         counter: Counts tokens; by default the estimator that needs no vocabulary.
+        supports_json_schema: Whether a requested output type comes as a response format, and not
+            in the instructions.
 
     Attributes:
         requests: What was sent, refused requests included.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a trait of the model that is played
         self,
         script: Iterable[Scripted | Responder],
         *,
@@ -165,9 +167,11 @@ class ScriptedProvider:
         summarize: str | Responder | None = None,
         is_summary: Callable[[Sequence[TranscriptEntry]], bool] | None = None,
         counter: TokenCounter | None = None,
+        supports_json_schema: bool = False,
     ) -> None:
         self.name = name
         self.model = model
+        self.supports_json_schema = supports_json_schema
         self.requests: list[ScriptedRequest] = []
         self._script = deque(script)
         self._length = len(self._script)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lovia.errors import UserError
 from lovia.providers.base import model_name, provider_name
 from lovia.runtime.handoff import Handoff, HandoffSlot, handoff_of, handoff_tool
+from lovia.runtime.output import OutputType
 from lovia.runtime.policies import as_policy
 from lovia.tools import Tool
 from lovia.transcript.entries import InputEntry
@@ -39,6 +40,8 @@ class ActiveAgent:
         tools: By name: the agent's own, its handoffs, and the policy's.
         schemas: The tools' schemas, as they go into requests.
         prompt: The system entry that leads each request, or ``None``.
+        output: What the final answer has to be, or ``None`` for text.
+        response_format: The same as requests carry it, where the provider takes it.
         handoffs: The agents that may take over, by the name of the tool.
     """
 
@@ -49,6 +52,8 @@ class ActiveAgent:
     tools: Mapping[str, Tool]
     schemas: tuple[dict[str, Any], ...]
     prompt: InputEntry | None
+    output: OutputType | None
+    response_format: Mapping[str, Any] | None
     handoffs: Mapping[str, Handoff]
 
     @property
@@ -76,7 +81,13 @@ async def activate(
     handoffs = [handoff_of(item, source=agent.name) for item in agent.handoffs]
     tools = _tools_by_name(agent, handoffs, policy, slot)
     ctx.agent = agent
+    kind = agent.output_type if options.output_type is None else options.output_type
+    output = OutputType.of(kind)
+    takes_schema = output is not None and getattr(provider, "supports_json_schema", False)
+    response_format = output.response_format() if output is not None and takes_schema else None
     text = await agent.render_system_prompt(ctx, extra=options.extra_instructions)
+    if output is not None and response_format is None:
+        text = f"{text}\n\n{output.instructions}".lstrip()
     ctx._system_prompt = text  # noqa: SLF001 - the context's writer is the run
     return ActiveAgent(
         agent=agent,
@@ -86,6 +97,8 @@ async def activate(
         tools=tools,
         schemas=tuple(tool.openai_schema() for tool in tools.values()),
         prompt=InputEntry("system", text) if text else None,
+        output=output,
+        response_format=response_format,
         handoffs={handoff.tool_name: handoff for handoff in handoffs},
     )
 

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
     from lovia.hooks import AgentHooks
     from lovia.providers.base import Provider
+    from lovia.runtime.approvals import ApprovalHandler
+    from lovia.runtime.guardrails import GuardrailFn
     from lovia.runtime.handle import RunHandle
     from lovia.runtime.handoff import Handoff
+    from lovia.runtime.output import OutputRepairStrategy
     from lovia.runtime.result import RunResult
     from lovia.runtime.run_context import RunContext
     from lovia.tools import Tool, ToolResultRenderer
@@ -55,6 +58,11 @@ class Agent(Generic[TDeps]):
         max_tool_output_chars: Characters of a tool result that the transcript keeps, for tools that
             do not say themselves; ``None`` keeps everything.
         tool_result_renderer: Turns returned values into text, for tools that have none themselves.
+        output_type: What the final answer has to be; anything that pydantic can validate.
+        output_repair: Whether an answer of another form is asked for again (once), or a strategy.
+        input_guardrails: Look at the transcript before the first model call, and may refuse it.
+        output_guardrails: Look at the final output, and may refuse it.
+        approval_handler: Decides on calls of tools that need approval, before anybody is asked.
     """
 
     name: str
@@ -70,6 +78,11 @@ class Agent(Generic[TDeps]):
     default_tool_timeout: float | None = None
     max_tool_output_chars: int | None = 200_000
     tool_result_renderer: ToolResultRenderer | None = None
+    output_type: Any = str
+    output_repair: bool | OutputRepairStrategy = True
+    input_guardrails: list[GuardrailFn] = field(default_factory=list)
+    output_guardrails: list[GuardrailFn] = field(default_factory=list)
+    approval_handler: ApprovalHandler | None = None
     _fragments: tuple[InstructionsFn, ...] = field(default=(), repr=False)
 
     def resolve_provider(self) -> Provider:
@@ -101,6 +114,12 @@ class Agent(Generic[TDeps]):
             for source in (self.instructions, *self._fragments, extra)
         ]
         return "\n\n".join(piece for piece in pieces if piece)
+
+    def as_tool(self, **options: Any) -> Tool:
+        """Return the agent as a tool of another one; see :func:`agent_as_tool` for the options."""
+        from lovia.runtime.as_tool import agent_as_tool
+
+        return agent_as_tool(self, **options)
 
     def clone(self, **overrides: Any) -> Self:
         """Return a copy with some fields replaced."""

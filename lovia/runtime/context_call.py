@@ -78,6 +78,7 @@ def _policy_context(run: RunState) -> PolicyContext:
         agent=active.agent.name,
         instructions=ctx.system_prompt or None,
         tools=active.schemas,
+        response_format=active.response_format,
         state=run.policy_state.setdefault(state_key(active.policy), {}),
         usage=ctx.usage,
         cancel=ctx.cancel_token,

@@ -8,9 +8,8 @@ import anyio
 
 from lovia.errors import RunCancelled, UserError
 from lovia.runtime.background import BackgroundTask
-from lovia.runtime.channel import EventChannel
-from lovia.runtime.interrupt import Interrupt
-from lovia.runtime.loop import execute
+from lovia.runtime.control import RunControl
+from lovia.runtime.execution import execute
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator
@@ -20,8 +19,10 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from lovia.events import Event
+    from lovia.runtime.approvals import ApprovalChannel
     from lovia.runtime.options import RunOptions
     from lovia.runtime.result import RunResult
+    from lovia.runtime.run_context import RunContext
 
 __all__ = ["RunHandle"]
 
@@ -44,13 +45,22 @@ class RunHandle:
 
     def __init__(self, options: RunOptions) -> None:
         self._options = options
-        self._channel = EventChannel()
-        self._interrupt = Interrupt(options.cancel_token)
+        self._control = RunControl(options)
         self._outcome: RunResult | BaseException | None = None
         self._ended = anyio.Event()
         self._tasks: TaskGroup | None = None
         self._background: BackgroundTask | None = None
         self._reader: int | None = None  # the task that iterates
+
+    @property
+    def context(self) -> RunContext[Any]:
+        """The run's context: its transcript and usage so far, its mailbox, its active agent."""
+        return self._control.context
+
+    @property
+    def approvals(self) -> ApprovalChannel:
+        """The calls that wait for consent; answers may come from any task."""
+        return self._control.approvals
 
     def cancel(self, reason: str | None = None) -> None:
         """Ask the run to stop.
@@ -63,7 +73,7 @@ class RunHandle:
         Args:
             reason: ``user`` (the default), ``timeout``, ``shutdown``, ``parent``, or your own word.
         """
-        self._interrupt.cancel(reason)
+        self._control.interrupt.cancel(reason)
 
     async def result(self) -> RunResult:
         """Wait for the end of the run and return its result; unread events are dropped.
@@ -75,7 +85,7 @@ class RunHandle:
             async with self:
                 return await self.result()
         if self._reader in {None, anyio.get_current_task().id}:
-            self._channel.stop_reading()  # nobody else reads: the run must not wait for a reader
+            self._control.channel.stop_reading()  # nobody else reads, so nobody is waited for
         try:
             await self._ended.wait()
         except BaseException:
@@ -107,11 +117,11 @@ class RunHandle:
         trace: TracebackType | None,
     ) -> None:
         assert self._tasks is not None  # noqa: S101 - set on entry
-        if not self._channel.finished:
+        if not self._control.channel.finished:
             from_outside = error is not None and not isinstance(error, Exception)
-            self._interrupt.cancel("parent" if from_outside else None)
+            self._control.interrupt.cancel("parent" if from_outside else None)
             self._tasks.cancel_scope.cancel()
-        self._channel.stop_reading()
+        self._control.channel.stop_reading()
         if isinstance(error, Exception):
             kind = error = trace = None  # the block's own error leaves it as it is, in no group
         await self._tasks.__aexit__(kind, error, trace)
@@ -123,7 +133,7 @@ class RunHandle:
     async def _main(self) -> None:
         """Execute the run; its failure is kept for :meth:`result`, a cancellation goes on."""
         try:
-            self._outcome = await execute(self._options, self._channel, self._interrupt)
+            self._outcome = await execute(self._options, self._control)
         except Exception as error:  # noqa: BLE001 - result() raises it
             self._outcome = error
         except BaseException:
@@ -138,15 +148,15 @@ class RunHandle:
             self._background = BackgroundTask(self._main)
         self._reader = anyio.get_current_task().id
         try:
-            return await self._channel.next()
+            return await self._control.channel.next()
         except BaseException:
             self._leave()  # a reader that is cancelled while it waits does not come back
             raise
 
     def _leave(self) -> None:
         """Stop a run that has no block around it and that nobody waits for any more."""
-        if self._background is not None and not self._channel.finished:
-            self._interrupt.cancel()
+        if self._background is not None and not self._control.channel.finished:
+            self._control.interrupt.cancel()
             self._background.cancel()
 
     def _stop_reading(self) -> None:

@@ -109,6 +109,7 @@ def _scope(run: RunState, request: ModelRequest) -> ChatScope:
         temperature=settings.temperature,
         top_p=settings.top_p,
         max_tokens=settings.max_tokens,
+        output_type="json" if active.output is not None else "text",
         sizes=ChatSizes(
             history=sizes.history,
             request=sizes.request_after,
@@ -128,7 +129,7 @@ async def _stream(run: RunState, request: ModelRequest) -> AsyncGenerator[ModelD
     deltas: Any = active.provider.stream(
         list(request.entries),
         tools=list(active.schemas) or None,
-        response_format=None,
+        response_format=active.response_format,
         settings=active.agent.settings,
     )
     try:

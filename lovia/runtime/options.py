@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from lovia.cancellation import CancelToken
 from lovia.errors import UserError
+from lovia.runtime.steering import Mailbox
 from lovia.transcript.entries import (
     AssistantTextEntry,
     ContentPart,
@@ -51,6 +52,8 @@ class RunOptions:
     cancel_token: CancelToken = field(default_factory=CancelToken)
     retry: RetryPolicy | None = None
     context_policy: Any = None
+    output_type: Any = None
+    mailbox: Mailbox = field(default_factory=Mailbox)
     run_id: str = field(default_factory=lambda: uuid4().hex)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lovia.context.policy import ContextSizes
 from lovia.providers.base import provider_window
@@ -70,11 +70,10 @@ class RequestLog:
         active: ActiveAgent,
         result: ContextPolicyResult,
         transcript: Sequence[TranscriptEntry],
-        response_format: Any = None,
     ) -> ModelRequest:
         """Measure a view and make it the last request (called in a worker thread)."""
         same_speaker = active is self._speaker
-        counter = self._become(active, response_format)
+        counter = self._become(active)
         view = list(result.entries)
         self._count_history(counter, transcript)
         tokens, kept = self._count_view(counter, view, same_speaker=same_speaker)
@@ -92,7 +91,7 @@ class RequestLog:
         entries = view if active.prompt is None else [active.prompt, *view]
         return ModelRequest(entries, view, result, sizes, tokens, reused)
 
-    def _become(self, active: ActiveAgent, response_format: Any) -> TokenCounter:
+    def _become(self, active: ActiveAgent) -> TokenCounter:
         """Take note of who speaks: another agent sends other instructions and tools."""
         if active is self._speaker and self._counter is not None:
             return self._counter
@@ -104,7 +103,7 @@ class RequestLog:
         self._overhead = counter.overhead(
             instructions=active.prompt.content if active.prompt else None,  # type: ignore[arg-type] # a prompt is text
             tools=active.schemas,
-            response_format=response_format,
+            response_format=active.response_format,
         )
         return counter
 

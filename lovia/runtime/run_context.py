@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from lovia.cancellation import CancelToken
+from lovia.runtime.steering import Mailbox
 from lovia.usage import RunBudget, Usage
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class RunContext(Generic[TDeps]):
         turn: The current turn, from 1; 0 before the first.
         budget: The run's limits, when there are any.
         cancel_token: Asks the run to stop.
+        mailbox: Takes messages that the run is to see in its next turn.
     """
 
     # Lets @tool recognise the annotation without importing the runtime.
@@ -45,6 +47,7 @@ class RunContext(Generic[TDeps]):
     turn: int = 0
     budget: RunBudget | None = None
     cancel_token: CancelToken = field(default_factory=CancelToken)
+    mailbox: Mailbox = field(default_factory=Mailbox)
     _system_prompt: str = field(default="", repr=False)
 
     @property

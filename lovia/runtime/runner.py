@@ -10,6 +10,7 @@ import anyio
 from lovia.cancellation import CancelToken
 from lovia.runtime.handle import RunHandle
 from lovia.runtime.options import RunOptions
+from lovia.runtime.steering import Mailbox
 
 if TYPE_CHECKING:
     from lovia.retry import RetryPolicy
@@ -30,10 +31,12 @@ class Runner:
         input: RunInput,
         *,
         deps: Any = None,
+        output_type: Any = None,
         extra_instructions: str | InstructionsFn | None = None,
         max_turns: int = 50,
         budget: RunBudget | None = None,
         cancel_token: CancelToken | None = None,
+        mailbox: Mailbox | None = None,
         retry: RetryPolicy | None = None,
         context_policy: Any = None,
     ) -> RunHandle:
@@ -46,10 +49,12 @@ class Runner:
             agent: Who speaks first.
             input: A text, the parts of one message, or transcript entries.
             deps: Handed to tools, hooks and instructions as ``ctx.deps``.
+            output_type: What the answer has to be, instead of the agents' own output type.
             extra_instructions: Added to the system prompt of every agent of the run.
             max_turns: Model answers that the run may take.
             budget: Limits on tokens, tool calls and time; one instance for one run.
             cancel_token: Asks the run to stop, from any task or thread.
+            mailbox: Takes messages for the running agent; one instance for one run.
             retry: Instead of the agents' own retry policy.
             context_policy: Instead of the agents' own context policy.
         """
@@ -58,10 +63,12 @@ class Runner:
                 agent=agent,
                 input=input,
                 deps=deps,
+                output_type=output_type,
                 extra_instructions=extra_instructions,
                 max_turns=max_turns,
                 budget=budget,
                 cancel_token=cancel_token or CancelToken(),
+                mailbox=Mailbox() if mailbox is None else mailbox,
                 retry=retry,
                 context_policy=context_policy,
             )
@@ -78,6 +85,8 @@ class Runner:
 
         Raises:
             UserError: Something was configured in a way that cannot work.
+            GuardrailTripped: A guardrail refused the input or the answer.
+            OutputValidationError: The answer does not have the requested type.
             ProviderError: The model could not be asked.
             MaxTurnsExceeded: All turns were made without an answer.
             BudgetExceeded: The budget is spent.

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lovia.runtime.activation import ActiveAgent
+    from lovia.runtime.control import RunControl
     from lovia.runtime.emitter import Emitter
     from lovia.runtime.handoff import HandoffSlot
     from lovia.runtime.interrupt import Interrupt
@@ -27,32 +28,42 @@ class RunState:
 
     Attributes:
         options: What the caller asked for.
-        ctx: The context that tools, hooks and instructions see.
+        control: What it shares with its handle.
         emitter: Tells events.
-        active: The agent that speaks now.
         handoff: The handoff that has fired and is not applied yet.
+        active: The agent that speaks now; set when the run is set up.
         log: What earlier requests of the run held, for sizes and prefix reuse.
         policy_state: The memory of each policy, JSON-safe, by the policy's kind.
         last_input_tokens: Prompt tokens of the last model call as the provider counted them;
             ``None`` before the first and after a pass changed the view.
         finish_reason: Why the last answer ended, in the provider's word.
         compactions: Passes that changed the view.
+        repairs: Answers that did not have the requested type.
         own_start: Where in the transcript this run's own entries begin.
-        interrupt: The run's stop button.
     """
 
     options: RunOptions
-    ctx: RunContext[Any]
+    control: RunControl
     emitter: Emitter
-    active: ActiveAgent
     handoff: HandoffSlot
-    interrupt: Interrupt
+    active: ActiveAgent = field(init=False)
     log: RequestLog = field(default_factory=RequestLog)
     policy_state: dict[str, dict[str, Any]] = field(default_factory=dict)
     last_input_tokens: int | None = None
     finish_reason: str | None = None
     compactions: int = 0
+    repairs: int = 0
     own_start: int = 0
+
+    @property
+    def ctx(self) -> RunContext[Any]:
+        """The context that tools, hooks and instructions see."""
+        return self.control.context
+
+    @property
+    def interrupt(self) -> Interrupt:
+        """The run's stop button."""
+        return self.control.interrupt
 
     @property
     def entries(self) -> list[TranscriptEntry]:

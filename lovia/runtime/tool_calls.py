@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from lovia.errors import InvalidToolArguments
+from lovia.runtime.approvals import is_approved
 from lovia.runtime.tool_result import ToolOutcome
 from lovia.runtime.tool_run import run_tool, tell_completed
 from lovia.tools import parse_arguments
@@ -112,8 +112,15 @@ class _Batch:
             args = parse_arguments(call.arguments, tool=call.name)
             if tool.check is not None:
                 tool.check(args)
-        except InvalidToolArguments as error:
+            approved = await is_approved(run, tool, call, args)
+        except Exception as error:  # noqa: BLE001 - arguments, and functions that users wrote
             await self._finish(index, ToolOutcome.failed(call.call_id, error))
+            return None
+        # Whoever was asked took their time: meanwhile the run may have been stopped.
+        run.checkpoint("tool_preflight")
+        if not approved:
+            text = f"Tool {call.name!r} was not approved."
+            await self._finish(index, ToolOutcome.refused(call.call_id, text))
             return None
         return tool, args
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import anyio.to_thread
 
 from lovia.errors import UserError
-from lovia.tools.definition import Tool, ToolInvoker, ToolPolicy, ToolResultRenderer
+from lovia.tools.definition import Tool
 from lovia.tools.docstrings import read_docstring
 from lovia.tools.schema import FunctionArguments
 
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from lovia.runtime.run_context import RunContext
+    from lovia.tools.definition import (
+        ApprovalPredicate,
+        ToolInvoker,
+        ToolPolicy,
+        ToolResultRenderer,
+    )
 
 __all__ = ["tool"]
 
@@ -28,6 +34,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
+    needs_approval: bool | ApprovalPredicate = False,
     retries: int | None = None,
     timeout: float | None = None,
     max_output_chars: int | None = None,
@@ -44,6 +51,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
+    needs_approval: bool | ApprovalPredicate = False,
     retries: int | None = None,
     timeout: float | None = None,
     max_output_chars: int | None = None,
@@ -73,8 +81,8 @@ def tool(
         name: What the model calls it; the function's name by default.
         description: What the model is told; the docstring up to its first section by default.
         strict: Require every argument and forbid all others, as vendors' strict modes demand.
-        options: Further fields of :class:`Tool`: ``retries``, ``timeout``, ``max_output_chars``,
-            ``result_renderer``, ``policies``, ``parallel``.
+        options: Further fields of :class:`Tool`: ``needs_approval``, ``retries``, ``timeout``,
+            ``max_output_chars``, ``result_renderer``, ``policies``, ``parallel``.
 
     Raises:
         UserError: A parameter cannot be described to a model.

@@ -14,12 +14,22 @@ if TYPE_CHECKING:
 
     from lovia.runtime.run_context import RunContext
 
-__all__ = ["Tool", "ToolInvoker", "ToolPolicy", "ToolResultRenderer", "parse_arguments"]
+__all__ = [
+    "ApprovalPredicate",
+    "Tool",
+    "ToolInvoker",
+    "ToolPolicy",
+    "ToolResultRenderer",
+    "parse_arguments",
+]
 
 #: Runs a tool: validated or raw arguments, and the run's context.
 ToolInvoker: TypeAlias = "Callable[[dict[str, Any], RunContext[Any]], Awaitable[Any]]"
 #: Turns what a tool returned into the text that the model reads.
 ToolResultRenderer: TypeAlias = "Callable[[Any, RunContext[Any]], str | Awaitable[str]]"
+
+#: Decides by a call's arguments whether somebody is asked before it runs.
+ApprovalPredicate: TypeAlias = "Callable[[dict[str, Any], RunContext[Any]], bool]"
 
 _SHOWN = 200  # characters of a malformed argument text that an error message quotes
 
@@ -31,7 +41,7 @@ class ToolPolicy(Protocol):
     """
 
     async def __call__(
-        self, invoke: ToolInvoker, args: dict[str, Any], ctx: RunContext[Any]
+        self, invoke: ToolInvoker, args: dict[str, Any], ctx: RunContext[Any], /
     ) -> Any:
         """Call ``invoke`` with these or other arguments, or answer without it."""
         ...
@@ -46,6 +56,8 @@ class Tool:
         description: What the model is told about it.
         parameters: JSON schema of the arguments object.
         invoke: Runs it: ``await invoke(args, ctx)``.
+        needs_approval: Whether somebody is asked before it runs; a function ``(args, ctx)`` decides
+            by the arguments.
         retries: Further attempts after a failure; ``None`` takes the agent's default.
         timeout: Seconds that one attempt may take; ``None`` takes the agent's default.
         max_output_chars: Characters of the result that the transcript keeps; ``None`` takes the
@@ -63,6 +75,7 @@ class Tool:
     description: str
     parameters: Mapping[str, Any]
     invoke: ToolInvoker
+    needs_approval: bool | ApprovalPredicate = False
     retries: int | None = None
     timeout: float | None = None
     max_output_chars: int | None = None
@@ -82,6 +95,11 @@ class Tool:
         if self.strict:
             function["strict"] = True
         return {"type": "function", "function": function}
+
+    def requires_approval(self, args: dict[str, Any], ctx: RunContext[Any]) -> bool:
+        """Tell whether somebody has to be asked before it runs with these arguments."""
+        needed = self.needs_approval
+        return bool(needed(args, ctx)) if callable(needed) else needed
 
     async def attempt(self, args: dict[str, Any], ctx: RunContext[Any]) -> Any:
         """Run it once, inside its policies, and return what it returned."""

@@ -18,7 +18,13 @@ from lovia.tools.docstrings import read_docstring
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["FunctionArguments", "json_schema_of", "strict_schema"]
+__all__ = [
+    "FunctionArguments",
+    "is_strictable",
+    "json_schema_of",
+    "strict_schema",
+    "untitled",
+]
 
 # An annotation that names the run context but cannot be evaluated (imported for typing only).
 _CONTEXT_NAME: Final = re.compile(r"(?:\w+\.)*RunContext(?:\[.*\])?")
@@ -103,7 +109,7 @@ def json_schema_of(model: type[BaseModel], tool: str) -> dict[str, Any]:
         UserError: A type in the model has no JSON schema.
     """
     try:
-        schema: dict[str, Any] = _untitled(model.model_json_schema())
+        schema: dict[str, Any] = untitled(model.model_json_schema())
     except PydanticUserError as error:
         message = f"The parameters of tool {tool!r} have no JSON schema: {error.message}"
         raise UserError(message, hint="Use types that JSON can express.") from error
@@ -138,15 +144,30 @@ def strict_schema(schema: Any) -> Any:
 _NAME_MAPS: Final = frozenset({"properties", "$defs", "patternProperties", "dependentSchemas"})
 
 
-def _untitled(schema: Any) -> Any:
+def is_strictable(schema: Any) -> bool:
+    """Tell whether strict mode can express a schema: no object in it may have free keys."""
     if isinstance(schema, list):
-        return [_untitled(item) for item in schema]
+        return all(map(is_strictable, schema))
+    if not isinstance(schema, dict):
+        return True
+    if schema.get("type") == "object" and "properties" not in schema:
+        return False
+    return all(
+        all(map(is_strictable, value.values())) if key in _NAME_MAPS else is_strictable(value)
+        for key, value in schema.items()
+    )
+
+
+def untitled(schema: Any) -> Any:
+    """Return a copy of a schema without titles."""
+    if isinstance(schema, list):
+        return [untitled(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     return {
-        key: {name: _untitled(inner) for name, inner in value.items()}
+        key: {name: untitled(inner) for name, inner in value.items()}
         if key in _NAME_MAPS
-        else _untitled(value)
+        else untitled(value)
         for key, value in schema.items()
         if key != "title"
     }

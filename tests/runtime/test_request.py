@@ -31,6 +31,8 @@ def active_agent(prompt: str | None = "Be brief.", window: int | None = None) ->
         tools={},
         schemas=({"type": "function", "function": {"name": "f", "parameters": {}}},),
         prompt=InputEntry("system", prompt) if prompt else None,
+        output=None,
+        response_format=None,
         handoffs={},
     )
 

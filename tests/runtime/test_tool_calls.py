@@ -33,6 +33,16 @@ def results(entries: Any) -> list[tuple[str, str]]:
     return [(e.call_id, e.output) for e in entries if isinstance(e, ToolResultEntry)]
 
 
+def noting(contexts: list[Any]) -> Any:
+    """Return instructions that note the context they are rendered for."""
+
+    def instructions(ctx: Any) -> str:
+        contexts.append(ctx)
+        return ""
+
+    return instructions
+
+
 async def output_of(agent: Agent[Any]) -> ToolResultEntry:
     """Run an agent and return the only tool result."""
     (entry,) = [
@@ -281,7 +291,7 @@ async def test_a_stop_lets_running_calls_finish_and_begins_no_other() -> None:
         scripted(
             batch(("word", {"value": "a"}), ("alone", {}), ("word", {"value": "b"})),
             tools=[word, tool(_alone, name="alone", parallel=False)],
-            instructions=lambda ctx: transcript.append(ctx) or "",
+            instructions=noting(transcript),
         ),
         "go",
     )
@@ -318,7 +328,7 @@ async def test_interrupted_calls_have_a_result_that_says_so() -> None:
     agent = scripted(
         batch(("forever", {}), ("word", {"value": "a"}), ("alone", {}), ("word", {"value": "b"})),
         tools=[forever, word, tool(_alone, name="alone", parallel=False)],
-        instructions=lambda ctx: contexts.append(ctx) or "",
+        instructions=noting(contexts),
     )
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(Runner.run, agent, "go")

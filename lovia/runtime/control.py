@@ -1,0 +1,40 @@
+"""What a run and its handle share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lovia.runtime.approvals import ApprovalChannel
+from lovia.runtime.channel import EventChannel
+from lovia.runtime.interrupt import Interrupt
+from lovia.runtime.run_context import RunContext
+
+if TYPE_CHECKING:
+    from lovia.runtime.options import RunOptions
+
+__all__ = ["RunControl"]
+
+
+class RunControl:
+    """The lines between a run and whoever holds its handle.
+
+    Attributes:
+        context: The context of the run.
+        channel: The way of its events.
+        interrupt: Its stop button.
+        approvals: Its open questions.
+    """
+
+    def __init__(self, options: RunOptions) -> None:
+        self.context: RunContext[Any] = RunContext(
+            deps=options.deps,
+            entries=[],
+            agent=options.agent,
+            run_id=options.run_id,
+            budget=options.budget,
+            cancel_token=options.cancel_token,
+            mailbox=options.mailbox,
+        )
+        self.channel = EventChannel()
+        self.interrupt = Interrupt(options.cancel_token)
+        self.approvals = ApprovalChannel()

@@ -1,0 +1,134 @@
+"""The shape of the final answer: what the model is told, and how its text becomes a value."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
+
+from lovia.errors import OutputValidationError, UserError
+from lovia.tools.schema import is_strictable, strict_schema, untitled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["OutputRepairStrategy", "OutputType", "repair_prompt"]
+
+_FENCED: Final = re.compile(r"\s*```(?:json)?\s*\n(?P<body>.*?)\n?\s*```\s*", re.DOTALL)
+_NO_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]+")
+_SHOWN: Final = 500  # characters of a refused answer that its error quotes
+_INSTRUCTIONS: Final = (
+    "When you are done, answer with one JSON value and nothing else: no explanation, no code "
+    "fence. It has to fit this JSON schema:\n{schema}"
+)
+_REPAIR: Final = (
+    "That answer does not have the requested form. {problem}\n"
+    "Answer again with one JSON value that fits the schema, and nothing else."
+)
+
+
+class OutputRepairStrategy(Protocol):
+    """Decides what the model is told when its answer does not have the requested form."""
+
+    def build_prompt(self, exc: OutputValidationError, attempt: int) -> str | None:
+        """Return the user message for the next try, or ``None`` to give up.
+
+        Args:
+            exc: What is wrong with the answer.
+            attempt: 1 after the first answer that did not fit, 2 after the second, ...
+        """
+        ...
+
+
+class OutputType:
+    """A type that the final answer has to have.
+
+    Args:
+        kind: Anything pydantic can validate: a model, dataclass, ``TypedDict``, ``list[int]``, ...
+
+    Attributes:
+        name: The type's name, for people and vendors.
+        schema: Its JSON schema.
+
+    Raises:
+        UserError: The type has no JSON schema.
+    """
+
+    def __init__(self, kind: Any) -> None:
+        self.name = str(getattr(kind, "__name__", kind))
+        try:
+            self._adapter: TypeAdapter[Any] = TypeAdapter(kind)
+            self.schema: dict[str, Any] = untitled(self._adapter.json_schema())
+        except (PydanticUserError, TypeError) as error:
+            message = f"The output type {self.name} has no JSON schema: {error}"
+            raise UserError(message, hint="Use a type that JSON can express.") from error
+
+    @classmethod
+    def of(cls, kind: Any) -> OutputType | None:
+        """Return the output type, or ``None`` when the answer is plain text."""
+        return None if kind is None or kind is str or kind is Any else cls(kind)
+
+    @property
+    def instructions(self) -> str:
+        """What a model is told whose provider takes no schema."""
+        return _INSTRUCTIONS.format(schema=json.dumps(self.schema, ensure_ascii=False))
+
+    def response_format(self) -> Mapping[str, Any] | None:
+        """Return the schema as requests carry it, or ``None`` for types that are no JSON object."""
+        if self.schema.get("type") != "object":
+            return None
+        strict = is_strictable(self.schema)
+        return {
+            "type": "json_schema",
+            "json_schema": {
+                "name": _NO_NAME.sub("_", self.name)[:64],
+                "schema": strict_schema(self.schema) if strict else self.schema,
+                "strict": strict,
+            },
+        }
+
+    def parse(self, text: str) -> Any:
+        """Return the value that an answer holds; a code fence around it is forgiven.
+
+        Raises:
+            OutputValidationError: The answer is no JSON, or JSON of another form.
+        """
+        fenced = _FENCED.fullmatch(text)
+        body = fenced["body"] if fenced else text
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise self._refused(f"It is no JSON: {error}", text) from error
+        try:
+            return self._adapter.validate_python(value)
+        except ValidationError as error:
+            problems = error.errors(include_url=False, include_input=False, include_context=False)
+            first = problems[0]
+            where = ".".join(map(str, first["loc"])) or "the value"
+            more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
+            raise self._refused(f"{where}: {first['msg']}{more}.", text) from error
+
+    def _refused(self, problem: str, text: str) -> OutputValidationError:
+        return OutputValidationError(
+            f"The answer is no {self.name}. {problem}",
+            hint="Allow repairs with Agent(output_repair=...), or ask for a simpler type.",
+            raw=text[:_SHOWN],
+            output_type_name=self.name,
+        )
+
+
+def repair_prompt(
+    strategy: bool | OutputRepairStrategy,  # noqa: FBT001 - True and False are the common strategies
+    error: OutputValidationError,
+    attempt: int,
+) -> str | None:
+    """Return what the model is told after an answer that did not fit, or ``None`` to give up.
+
+    ``True`` stands for one repair, ``False`` for none.
+    """
+    if isinstance(strategy, bool):
+        return _REPAIR.format(problem=error.message) if strategy and attempt == 1 else None
+    return strategy.build_prompt(error, attempt)

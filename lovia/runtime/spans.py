@@ -1,0 +1,47 @@
+"""Settling the spans of a run and of the agents in it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from lovia.errors import BudgetExceeded, MaxTurnsExceeded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lovia.runtime.state import RunState
+    from lovia_otel import RunScope
+
+__all__ = ["settled"]
+
+# Not failures: the run goes on when it is resumed with a raised limit.
+_LIMITS: Final = (MaxTurnsExceeded, BudgetExceeded)
+
+
+@contextmanager
+def settled(scope: RunScope, run: RunState) -> Iterator[None]:
+    """Open a span for what an agent does in the block, and hand over how it ended and what it cost.
+
+    Tokens are those spent in the block, the summaries' apart from the turns'.
+    """
+    before, compactions = run.ctx.usage.clone(), run.compactions
+    with scope:
+        try:
+            yield
+            scope.settle(outcome="completed")
+        except _LIMITS:
+            scope.settle(outcome="limit_reached")
+            raise
+        finally:
+            now = run.ctx.usage
+            summary_in = now.summary.input_tokens - before.summary.input_tokens
+            summary_out = now.summary.output_tokens - before.summary.output_tokens
+            scope.settle(
+                turns=run.ctx.turn,
+                compactions=run.compactions - compactions,
+                input_tokens=now.input_tokens - before.input_tokens - summary_in,
+                output_tokens=now.output_tokens - before.output_tokens - summary_out,
+                summary_input_tokens=summary_in,
+                summary_output_tokens=summary_out,
+            )

@@ -1,0 +1,128 @@
+"""An agent as a tool of another one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lovia import (
+    BudgetExceeded,
+    InputEntry,
+    ProviderError,
+    RunBudget,
+    RunCancelled,
+    RunContext,
+    Runner,
+    ToolResultEntry,
+    events,
+    tool,
+)
+from lovia.testing import call, text
+from tests.runtime.support import events_of, provider_of, scripted
+from tests.runtime.test_telemetry import tree
+
+if TYPE_CHECKING:
+    from tests.otel.conftest import Telemetry
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_the_inner_run_sees_the_task_alone() -> None:
+    """The task is the inner input, its answer the tool's result, its usage part of the outer's."""
+    inner = scripted(text("42"), name="deep thought", instructions="Think.")
+    outer = scripted(
+        call("ask_deep_thought", {"input": "why?"}), text("ok"), tools=[inner.as_tool()]
+    )
+    result = await Runner.run(outer, "go")
+    assert result.entries[2] == ToolResultEntry("call_ask_deep_thought", "42")
+    assert provider_of(inner).requests[0].entries == [
+        InputEntry("system", "Think."),
+        InputEntry("user", "why?"),
+    ]
+    assert result.usage.total_tokens == 6
+
+
+async def test_dependencies_are_shared_and_details_can_be_given() -> None:
+    """The inner run has the outer deps; name, description and limits are the developer's."""
+    seen: list[Any] = []
+
+    @tool
+    def look(ctx: RunContext[Any]) -> str:
+        """Look."""
+        seen.append((ctx.deps, ctx.mailbox, ctx.run_id))
+        return "seen"
+
+    inner = scripted(call("look"), text("never"), tools=[look])
+    made = inner.as_tool(name="peek", description="Peek.", max_turns=1)
+    outer = scripted(call("peek", {"input": "x"}), text("ok"), tools=[made])
+    handle = Runner.stream(outer, "go", deps="mine")
+    result = await handle.result()
+    assert (made.name, made.description) == ("peek", "Peek.")
+    ((deps, mailbox, run_id),) = seen
+    assert deps == "mine"
+    assert mailbox is not handle.context.mailbox
+    assert run_id != result.run_id
+    assert "1 turns" in result.entries[2].output  # type: ignore[union-attr]
+
+
+async def test_a_failed_inner_run_still_counts() -> None:
+    """What an inner run spent before it failed is in the outer usage; the model reads the error."""
+    inner = scripted(call("nope"), ProviderError("down"), name="inner")
+    outer = scripted(call("ask_inner", {"input": "x"}), text("ok"), tools=[inner.as_tool()])
+    result = await Runner.run(outer, "go")
+    assert result.entries[2].output == "Tool error: down"  # type: ignore[union-attr]
+    assert result.usage.total_tokens == 6
+
+
+async def test_inner_spending_counts_in_the_outer_budget() -> None:
+    """The outer budget ends the run when inner runs have spent it."""
+    inner = scripted(*[text("x")] * 3, name="inner")
+    outer = scripted(*[call("ask_inner", {"input": "x"})] * 3, text("ok"), tools=[inner.as_tool()])
+    with pytest.raises(BudgetExceeded):
+        await Runner.run(outer, "go", budget=RunBudget(max_total_tokens=7))
+    assert len(provider_of(outer).requests) == 2
+
+
+async def test_each_inner_run_has_a_budget_of_its_own() -> None:
+    """The inner budget is counted anew for each call of the tool."""
+
+    @tool
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    inner = scripted(
+        *[call("look"), text("a"), call("look"), text("b")], name="inner", tools=[look]
+    )
+    made = inner.as_tool(budget=RunBudget(max_tool_calls=1))
+    outer = scripted(*[call("ask_inner", {"input": "x"})] * 2, text("ok"), tools=[made])
+    result = await Runner.run(outer, "go")
+    assert [e.output for e in result.entries if isinstance(e, ToolResultEntry)] == ["a", "b"]
+
+
+async def test_a_stop_reaches_the_inner_run() -> None:
+    """The token is shared: a stop inside the inner run ends the outer one as cancelled."""
+
+    @tool
+    def stop(ctx: RunContext[Any]) -> None:
+        """Stop."""
+        ctx.cancel_token.cancel("shutdown")
+
+    inner = scripted(call("stop"), text("never"), name="inner", tools=[stop])
+    outer = scripted(call("ask_inner", {"input": "x"}), text("never"), tools=[inner.as_tool()])
+    handle = Runner.stream(outer, "go")
+    seen = await events_of(handle)
+    failed = seen[-1]
+    assert isinstance(failed, events.RunFailed)
+    assert isinstance(failed.error, RunCancelled)
+    assert failed.error.reason == "shutdown"
+    assert len(provider_of(inner).requests) == 1
+
+
+async def test_the_inner_run_is_below_the_tool(telemetry: Telemetry) -> None:
+    """The inner run's span is a child of the tool call's."""
+    inner = scripted(text("42"), name="inner")
+    outer = scripted(call("ask_inner", {"input": "x"}), text("ok"), tools=[inner.as_tool()])
+    await Runner.run(outer, "go")
+    assert ("invoke_agent inner", "execute_tool ask_inner") in tree(telemetry)
