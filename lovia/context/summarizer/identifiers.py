@@ -1,45 +1,69 @@
-"""Finds what a summary must not garble: paths, addresses, commands, hashes, quantities, codes, names.
+"""Finds what a summary must not garble: paths, addresses, commands, hashes, quantities, codes.
 
-The scan is one pass that looks only at places where a *trigger* character stands (a digit, a slash, a
-quote, ...) and at the word around it. Each character is visited a bounded number of times, so the time
-is linear in the text whatever it holds. Text without triggers passes at the speed of the regular
-expression engine's character search.
+The scan is one pass that looks only at places where a *trigger* character stands (a digit, a slash,
+a quote, ...) and at the word around it. Each character is visited a bounded number of times, so the
+time is linear in the text whatever it holds. Text without triggers passes at the speed of the
+regular expression engine's character search.
 """
 
 from __future__ import annotations
 
+import errno
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-__all__ = ["Identifier", "IdentifierKind", "find_identifiers", "scan"]
+from lovia.transcript.entries import ToolCallEntry, TranscriptEntry, text_of
 
-IdentifierKind: TypeAlias = Literal["path", "address", "command", "hash", "quantity", "code", "name"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
+__all__ = ["Identifier", "IdentifierKind", "find_identifiers", "scan", "searchable"]
+
+IdentifierKind: TypeAlias = Literal[
+    "path", "address", "command", "hash", "quantity", "code", "name"
+]
+
+#: Shortest identifier in characters that is not a quantity, a command or a quoted name.
+_MIN_LENGTH: Final = 3
 #: Longest identifier in characters; longer runs (base64, minified code) are data, not identifiers.
 MAX_LENGTH: Final = 200
 #: Most distinct identifiers that one scan keeps apart.
 MAX_DISTINCT: Final = 50_000
-#: Most characters that one scan reads, newest text first.
-MAX_SCANNED: Final = 64_000_000
+#: Most characters that one scan reads: ten times what the largest models take, a tenth of a second.
+MAX_SCANNED: Final = 32_000_000
+#: Most triggers that one scan looks at: about three seconds of work on the densest hostile text.
+MAX_READS: Final = 2_000_000
+
+#: Characters searched by one call of the expression engine, which lets no other thread run
+#: meanwhile.
+_STRIDE: Final = 250_000
 
 _OPENING: Final = '"“«「『'
 _TRIGGER: Final = re.compile(r'[0-9/\\_`"“«「『.E](?:(?<!\.)|(?=\w))')
-_DELIMITERS: Final = frozenset(" \t\r\n\f\v\"'`<>()[]{}|,;*!?=“”‘’«»「」『』，。；：、（）【】《》…")
-_WORD_END: Final = re.compile(r"[^\s\"'`<>()\[\]{}|,;*!?=“”‘’«»「」『』，。；：、（）【】《》…]*")
+_MARKS: Final = "\"'`<>()[]{}|,;*!?="
+_OTHER_MARKS: Final = "“”‘’«»「」『』，。；：、（）【】《》…"  # noqa: RUF001 - of other scripts
+_DELIMITERS: Final = frozenset(" \t\r\n\f\v" + _MARKS + _OTHER_MARKS)
+#: What ends a sentence or a bracket around an identifier rather than belonging to it.
+_TRAILING: Final = ".:-)]}\\"
+_ADDRESS_END: Final = re.compile(r"[^\s\"'`<>|]*")
+_WORD_END: Final = re.compile(rf"[^\s{re.escape(_MARKS + _OTHER_MARKS)}]*")
 
+_HAN_UNIT: Final = r"(?:[万亿]?美?元|[万亿块岁天秒年月日]|小时|分钟)"
 _UNIT: Final = (
     r"(?:%|‰|°[CF]?|[kKMGTP]i?B|[kMGT]?bps|bytes?|tokens?|chars?|rows?|lines?|entries|items"
     r"|ns|[uµ]s|ms|secs?|seconds?|s|mins?|minutes?|h|hrs?|hours?|days?|weeks?|months?|years?"
     r"|[kMG]?Hz|[nµmck]?m|km/h|[µmk]?g|m?l|[mk]?[VAW]|kWh|px|pt|rpm|fps"
-    r"|USD|EUR|GBP|CNY|JPY|元|万|亿|块|美元|岁|天|小时|分钟|秒|年|月|日)"
+    r"|USD|EUR|GBP|CNY|JPY|{_HAN_UNIT})"
 )
-_NUMBER: Final = r"\d[\d,]*(?:\.\d+)?"
-_QUANTITY: Final = re.compile(
-    rf"{_NUMBER}[ \u00a0]?{_UNIT}(?!\w)|{_NUMBER}(?:元|万|亿|块|美元|岁|天|小时|分钟|秒|年|月|日)"
-)
+_NUMBER: Final = r"\d[\d,]{0,20}(?:\.\d{1,12})?"
+_QUANTITY: Final = re.compile(rf"{_NUMBER}[ \u00a0]?{_UNIT}(?!\w)|{_NUMBER}{_HAN_UNIT}")
 _MONEY: Final = re.compile(rf"{_NUMBER}(?:[kKMB]\b)?")
+_STATUS_WORDS: Final = ("http", "status", "code", "exit", "error", "errno")
+_STATUS_BEFORE: Final = re.compile(
+    r"(?:HTTP|(?:(?:exit|status|error) ?)?\w+)[ :=#]{1,2}\Z", re.IGNORECASE
+)
+_STATUS: Final = re.compile(r"\d{1,5}(?![\w.])")
 _CURRENCY: Final = frozenset("$€£¥")
 
 _BACKTICKED: Final = re.compile(r"`([^`\n]{2,160})`")
@@ -47,8 +71,8 @@ _QUOTED: Final = re.compile(
     r'"([^"\n]{2,80})"(?!\s{0,3}:)|“([^“”\n]{2,80})”|«([^«»\n]{2,80})»|「([^「」\n]{2,80})」|『([^『』\n]{2,80})』'
 )
 _JSON_KEY: Final = re.compile(r'"[^"\n]{0,80}"\s{0,3}:')
-#: A quoted name is a few words without the punctuation of a sentence.
-_NAME: Final = re.compile(r"\w(?:[\w .:/@#&+'-]*[\w)])?")
+#: A quoted name is a few words without the punctuation of a sentence; a single plain word is none.
+_NAME: Final = re.compile(r"(?![a-z]*$)\w(?:[\w .:/@#&+'-]*[\w)])?")
 _MAX_NAME_WORDS: Final = 6
 
 _EXTENSIONS: Final = (
@@ -58,23 +82,25 @@ _EXTENSIONS: Final = (
     "|proto|graphql|tf|gradle|make|mk|zip|tar|gz|tgz|whl|so|dll|exe|wasm|diff|patch|pem|key|crt"
 )
 _SEGMENT: Final = r"[\w.@+%~#&-]+"
-_SEPARATOR: Final = r"[/\\]+"
+_LINE: Final = r"(?::\d+)*"
+_ERRNO_NAMES: Final = frozenset(errno.errorcode.values()) | {"ENOTFOUND", "EAI_AGAIN"}
 _WORD: Final = re.compile(
     rf"""
       (?P<address>[A-Za-z][A-Za-z0-9+.-]{{1,20}}://\S+
           | [\w.+-]+@[\w-]+(?:\.[\w-]+)+
           | (?:localhost|\d+\.\d+\.\d+\.\d+|[\w-]+(?:\.[\w-]+)+):\d{{2,5}}(?:/\S*)? )
-    | (?P<path>(?:[~.]{{1,2}}|[A-Za-z]:)?{_SEPARATOR}{_SEGMENT}(?:{_SEPARATOR}{_SEGMENT})*{_SEPARATOR}?(?::\d+)*
-          | {_SEGMENT}(?:{_SEPARATOR}{_SEGMENT}){{2,}}{_SEPARATOR}?(?::\d+)*
-          | {_SEGMENT}{_SEPARATOR}[\w.@+%~#&-]*[\d._-][\w.@+%~#&-]*(?::\d+)*
-          | [\w@+~-]+(?:\.[\w@+~-]+)*\.(?i:{_EXTENSIONS})(?::\d+)* )
+    | (?P<path>(?:~|\.{{1,2}}|[A-Za-z]:)?/+{_SEGMENT}(?:/+{_SEGMENT})*/*{_LINE}
+          | {_SEGMENT}(?:/+{_SEGMENT}){{2,}}/*{_LINE}
+          | {_SEGMENT}/+[\w.@+%~#&-]*[\d._-][\w.@+%~#&-]*{_LINE}
+          | (?:[A-Za-z]:|\.{{1,2}}|\\)\\+{_SEGMENT}(?:\\+{_SEGMENT})*
+          | (?:{_SEGMENT}\\+)*[\w@+~-]+(?:\.[\w@+~-]+)*\.(?i:{_EXTENSIONS}){_LINE} )
     | (?P<hash>[0-9a-fA-F]{{8}}(?:-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}}
           | (?:sha\d+:|0x)[0-9a-fA-F]{{6,128}}
           | (?=[0-9a-fA-F]*[0-9])(?=[0-9]*[a-fA-F])[0-9a-fA-F]{{7,128}}
-          | \#?\d{{5,20}} )
+          | \#?\d{{6,20}} )
     | (?P<code>[A-Z]{{1,8}}(?:[-_]?\d{{2,8}})(?:-\d{{1,8}})* | \#\d{{1,6}}
-          | [A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+ | E[A-Z]{{5,14}}
-          | [A-Za-z_][\w.]*(?:Error|Exception) )
+          | [A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+
+          | (?:\w+\.)*[A-Z]\w*(?:Error|Exception) )
     | (?P<quantity>v?\d+(?:\.\d+){{2,5}}(?:[-+.][\w.]+)? | v\d+(?:\.\d+){{0,5}}
           | \d{{4}}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)? )
     """,
@@ -99,47 +125,69 @@ class Identifier:
     position: float = 1.0
 
 
+_Found: TypeAlias = tuple[str, IdentifierKind]
+
+
 def find_identifiers(text: str) -> Iterator[tuple[str, IdentifierKind]]:
     """Yield the identifiers of a text, in order, repeated ones each time."""
-    position, length = 0, len(text)
-    while position < length:
-        trigger = _TRIGGER.search(text, position)
-        if trigger is None:
-            return
-        found, position = _read_at(text, trigger.start(), position)
-        if found is not None:
-            yield found
+    return (found for found in _reads(text) if found is not None)
+
+
+def searchable(entry: TranscriptEntry) -> str:
+    """Return an entry's text, with escaped quotes and line ends in JSON arguments undone."""
+    if not isinstance(entry, ToolCallEntry):
+        return text_of(entry)
+    return entry.arguments.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
 
 
 def scan(texts: Iterable[str]) -> dict[str, Identifier]:
     """Return the identifiers of a span, by their text.
 
     Args:
-        texts: The texts of the span, *newest first*: what does not fit the bounds of one scan (64
-            million characters, 50,000 distinct identifiers) is the oldest.
+        texts: The texts of the span, *newest first*: what does not fit the bounds of one scan is
+            the oldest.
     """
     batch = list(texts)
-    seen: dict[str, list[float]] = {}  # uses, position of the newest one
-    kinds: dict[str, IdentifierKind] = {}
-    left = MAX_SCANNED
-    for age, text in enumerate(batch):
-        position = 1.0 - age / len(batch)
-        for name, kind in find_identifiers(text[:left]):
-            if name in seen:
-                seen[name][0] += 1
-            elif len(seen) < MAX_DISTINCT:
-                seen[name] = [1, position]
-                kinds[name] = kind
-        left -= len(text)
-        if left <= 0:
-            break
+    uses: dict[_Found, int] = {}
+    positions: dict[_Found, float] = {}
+    for age, found in _bounded_reads(batch):
+        if found in uses:
+            uses[found] += 1
+        elif len(uses) < MAX_DISTINCT:
+            uses[found] = 1
+            positions[found] = 1.0 - age / len(batch)
     return {
-        name: Identifier(name, kinds[name], int(uses), position)
-        for name, (uses, position) in seen.items()
+        found[0]: Identifier(*found, uses=count, position=positions[found])
+        for found, count in uses.items()
     }
 
 
-_Found: TypeAlias = tuple[str, IdentifierKind]
+def _bounded_reads(texts: list[str]) -> Iterator[tuple[int, _Found]]:
+    """Yield index of the text and identifier, until the bounds of one scan are reached."""
+    reads, characters = 0, 0
+    for index, text in enumerate(texts):
+        for found in _reads(text):
+            reads += 1
+            if found is not None:
+                yield index, found
+            if reads >= MAX_READS:
+                return
+        characters += len(text)
+        if characters >= MAX_SCANNED:
+            return
+
+
+def _reads(text: str) -> Iterator[_Found | None]:
+    """Yield for each trigger that is looked at what stands there, ``None`` for no identifier."""
+    position, length = 0, len(text)
+    while position < length:
+        stop = position + _STRIDE
+        trigger = _TRIGGER.search(text, position, stop + 1)
+        if trigger is None:
+            position = stop
+        else:
+            found, position = _read_at(text, trigger.start(), position)
+            yield found
 
 
 def _read_at(text: str, at: int, floor: int) -> tuple[_Found | None, int]:
@@ -150,10 +198,10 @@ def _read_at(text: str, at: int, floor: int) -> tuple[_Found | None, int]:
         return (_command(match[1]), match.end()) if match else (None, at + 1)
     if char in _OPENING:
         return _read_quoted(text, at)
-    if char.isdigit() and (at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "._-/")):
-        quantity = _read_quantity(text, at)
-        if quantity is not None:
-            return quantity
+    if char.isdigit() and (at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "._-/,")):
+        number = _read_quantity(text, at) or _read_status(text, at)
+        if number is not None:
+            return number
     return _read_word(text, at, floor)
 
 
@@ -181,25 +229,40 @@ def _read_quantity(text: str, at: int) -> tuple[_Found, int] | None:
     return (text[start : match.end()], "quantity"), match.end()
 
 
+def _read_status(text: str, at: int) -> tuple[_Found, int] | None:
+    """Read `exit code 137` or `HTTP 404` when ``at`` is the number in it."""
+    lead = text[max(at - 16, 0) : at]
+    if not lead.rstrip(" :=#").lower().endswith(_STATUS_WORDS):
+        return None
+    number, words = _STATUS.match(text, at), _STATUS_BEFORE.search(lead)
+    if number is None or words is None:
+        return None
+    return (words[0] + number[0], "code"), number.end()
+
+
 def _read_word(text: str, at: int, floor: int) -> tuple[_Found | None, int]:
-    end = _WORD_END.match(text, at).end()  # type: ignore[union-attr] # it matches the empty text as well
-    lowest, start = max(floor, at - MAX_LENGTH), at
+    end = _WORD_END.match(text, at).end()  # type: ignore[union-attr] # matches the empty text too
+    lowest, start = max(floor, at - MAX_LENGTH - 1), at
     while start > lowest and text[start - 1] not in _DELIMITERS:
         start -= 1
+    if text.startswith("://", at - 1):
+        end = _ADDRESS_END.match(text, at).end()  # type: ignore[union-attr] # likewise
     if end - start > MAX_LENGTH:
-        return None, max(end, at + 1)
-    return _classify(text[start:end].strip(".:-/\\") if end > at else ""), max(end, at + 1)
+        return None, end
+    return _classify(text[start:end].rstrip(_TRAILING).lstrip(":-")), end
 
 
 def _classify(word: str) -> _Found | None:
-    if not word or len(word) > MAX_LENGTH:
+    if not _MIN_LENGTH <= len(word) <= MAX_LENGTH:
         return None
+    if word in _ERRNO_NAMES:
+        return word, "code"
     match = _WORD.fullmatch(word)
-    return (word, match.lastgroup) if match else None  # type: ignore[return-value] # groups are kinds
+    return (word, match.lastgroup) if match else None  # type: ignore[return-value] # a kind
 
 
 def _command(content: str) -> _Found | None:
     content = content.strip()
-    if not content or not any(char.isalnum() for char in content):
+    if not any(char.isalnum() for char in content) or "${" in content:  # a template, not a command
         return None
     return _classify(content) or (content, "command")

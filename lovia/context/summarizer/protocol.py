@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from lovia.context.policy import PolicyContext
-from lovia.transcript.entries import TranscriptEntry
+from lovia.errors import ContextOverflowError
 from lovia.usage import Usage
 
-__all__ = ["SizedSummarizer", "Summarizer", "Summary"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lovia.context.policy import PolicyContext
+    from lovia.transcript.entries import TranscriptEntry
+
+__all__ = ["RequestTooLarge", "SizedSummarizer", "Summarizer", "Summary"]
+
+
+class RequestTooLarge(ContextOverflowError):
+    """A summary request would not fit its window; it was not sent.
+
+    Attributes:
+        excess: Tokens by which it is too large.
+    """
+
+    def __init__(self, excess: int, window: int) -> None:
+        super().__init__(
+            f"A summary request is {excess} tokens too large for a window of {window}.",
+            hint="Summarise fewer entries at once, as the fold driver does.",
+        )
+        self.excess = excess
 
 
 @dataclass(frozen=True)
@@ -42,8 +61,8 @@ class Summarizer(Protocol):
     failed and cancelled attempts are seen as well) or in the :class:`Summary` that it returns.
 
     It may raise :class:`~lovia.errors.SummaryRejected` for a reply that is no summary, and
-    :class:`~lovia.errors.ContextOverflowError` for a request that is too large: the span is then cut
-    smaller and tried again. See :class:`SizedSummarizer` for what else it may offer.
+    :class:`~lovia.errors.ContextOverflowError` for a request that is too large: the span is then
+    cut smaller and tried again. See :class:`SizedSummarizer` for what else it may offer.
     """
 
     async def summarize(
@@ -68,8 +87,8 @@ class Summarizer(Protocol):
 class SizedSummarizer(Summarizer, Protocol):
     """A summarizer that knows how much it can read at once.
 
-    Each of these methods is optional on its own. Without ``room``, a summarizer is given half of the
-    run's context window, prior summary included.
+    Each of these methods is optional on its own. Without ``room``, a summarizer is given half of
+    the run's context window, prior summary included.
     """
 
     def room(

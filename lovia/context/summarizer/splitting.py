@@ -1,4 +1,4 @@
-"""Where a text may be cut: between paragraphs, lines, sentences, words, and never inside a character.
+"""Where a text may be cut: between paragraphs, lines or words, and never inside a character.
 
 What a reader takes for one character can be several code points. Without a Unicode segmentation
 table the rules here cover what real text holds: surrogate pairs, combining marks, joined emoji,
@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["clip_middle", "safe_cut", "split_to_fit"]
 
@@ -23,8 +25,8 @@ _GIVE_UP: Final = 0.4
 _BOUNDARIES: Final = (
     re.compile(r"\n[ \t]*\n"),
     re.compile(r"\n"),
-    re.compile(r"[.!?;](?=\s)|[。！？；]"),
-    re.compile(r"\s|[，、：]"),
+    re.compile(r"[.!?;](?=\s)|[。！？；]"),  # noqa: RUF001 - Chinese and Japanese sentences
+    re.compile(r"\s|[，、：]"),  # noqa: RUF001 - and their clauses
 )
 #: Characters per token that a first guess assumes; real text has about 4.
 _GUESS: Final = 6
@@ -40,8 +42,7 @@ def _joins(text: str, index: int) -> bool:
     if _is_regional(after) and _is_regional(before):
         return _regional_run(text, index) % 2 == 1
     return (
-        before == _ZERO_WIDTH_JOINER
-        or after == _ZERO_WIDTH_JOINER
+        _ZERO_WIDTH_JOINER in {before, after}
         or unicodedata.category(after) in {"Mn", "Mc", "Me"}
         or _is_pair(before, after)
         or "\U0001f3fb" <= after <= "\U0001f3ff"  # skin tones
@@ -102,8 +103,8 @@ def split_to_fit(text: str, limit: int, measure: Callable[[str], int]) -> tuple[
         measure: The size of a text; should grow with its length.
 
     Returns:
-        The first part and the rest. The first part holds at least one code point, even where that is
-        more than ``limit``; the two together are the text.
+        The first part and the rest. The first part holds at least one code point, even where that
+        is more than ``limit``; the two together are the text.
     """
     smallest = 2 if len(text) > 1 and _is_pair(text[0], text[1]) else 1
     size = min(len(text), max(limit, 1) * _GUESS)

@@ -1,0 +1,113 @@
+"""What the fold driver asks of a summarizer, answered for one that has only `summarize`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from lovia.context.summarizer.protocol import Summarizer, Summary
+from lovia.context.summarizer.rendering import clip_entry
+from lovia.errors import SummaryRejected
+from lovia.providers.base import provider_window
+from lovia.tokens import counter_for
+from lovia.usage import COUNTERS, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lovia.context.policy import PolicyContext
+    from lovia.tokens.counter import TokenCounter
+    from lovia.transcript.entries import TranscriptEntry
+
+__all__ = ["Reader", "counter_of", "run_window"]
+
+#: Share of the run's window that a summarizer without `room` is given to read.
+_DEFAULT_SHARE: Final = 0.5
+
+
+def counter_of(ctx: PolicyContext) -> TokenCounter:
+    """Return the counter of the pass, or the best one at hand outside a pass."""
+    return ctx.pressure.counter if ctx.pressure else counter_for(ctx.provider, ctx.model)
+
+
+def run_window(ctx: PolicyContext) -> int | None:
+    """Return the context window of the run's model in *counted* tokens, or ``None`` when unknown.
+
+    A counter that is known to count fewer tokens than the provider gets a smaller window.
+    """
+    if ctx.pressure is None or ctx.pressure.window is None:
+        return provider_window(ctx.provider)
+    return int(ctx.pressure.window / max(ctx.pressure.scale, 1.0))
+
+
+class Reader:
+    """One summarizer at work for one run.
+
+    Attributes:
+        counter: Counts tokens of summaries and of entries.
+    """
+
+    def __init__(
+        self, summarizer: Summarizer, ctx: PolicyContext, *, focus: str | None, result_chars: int
+    ) -> None:
+        self.counter = counter_of(ctx)
+        self._summarizer: Any = summarizer
+        self._ctx = ctx
+        self._focus = focus
+        self._result_chars = result_chars
+
+    def room(self, prior_summary: str | None) -> int | None:
+        """Return the tokens of entries that one request can carry, or ``None`` without a limit."""
+        room = getattr(self._summarizer, "room", None)
+        if room is not None:
+            own: int | None = room(self._ctx, prior_summary=prior_summary, focus=self._focus)
+            return own
+        window = run_window(self._ctx)
+        if window is None:
+            return None
+        return int(window * _DEFAULT_SHARE) - self.counter.text(prior_summary or "")
+
+    def measure(self, entry: TranscriptEntry) -> int:
+        """Return the tokens of an entry as the summarizer reads it."""
+        measure = getattr(self._summarizer, "measure", None)
+        if measure is None:
+            return self.counter.entry(self.clip(entry))
+        return int(measure(entry, self._ctx))
+
+    def clip(self, entry: TranscriptEntry) -> TranscriptEntry:
+        """Return an entry with no more text than the summarizer reads."""
+        clip = getattr(self._summarizer, "clip", None)
+        if clip is None:
+            return clip_entry(entry, self._result_chars)
+        clipped: TranscriptEntry = clip(entry)
+        return clipped
+
+    async def summarize(
+        self, entries: Sequence[TranscriptEntry], prior_summary: str | None
+    ) -> Summary:
+        """Return the new summary; what it spent is on ``ctx.usage``, exactly once.
+
+        Raises:
+            SummaryRejected: The summarizer returned no text.
+        """
+        before = self._ctx.usage.summary.clone()
+        made: Summary | str = await self._summarizer.summarize(
+            [self.clip(entry) for entry in entries],
+            ctx=self._ctx,
+            prior_summary=prior_summary,
+            focus=self._focus,
+        )
+        summary = Summary(made) if isinstance(made, str) else made
+        spent = spent_since(before, self._ctx.usage)
+        if not spent.total_tokens and summary.usage.total_tokens:
+            spent = summary.usage
+            self._ctx.usage.add_summary(spent)
+        if not summary.text.strip():
+            raise SummaryRejected("The summarizer returned no text.", reason="empty")
+        return replace(summary, usage=spent)
+
+
+def spent_since(before: Usage, usage: Usage) -> Usage:
+    """Return what summaries spent since ``before``, which is an earlier ``usage.summary``."""
+    now = usage.summary
+    return Usage(**{name: getattr(now, name) - getattr(before, name) for name in COUNTERS})
