@@ -56,8 +56,9 @@ class RetryPolicy:
         asked: float | None = getattr(error, "retry_after", None)
         if asked is not None:
             return min(max(asked, 0.0), self.backoff_max)
-        step = min(self.backoff_base * 2 ** max(attempt - 1, 0), self.backoff_max)
-        return step * (0.5 + random.random() / 2)  # noqa: S311 - jitter, not a secret
+        step = min(self.backoff_base * 2.0 ** max(attempt - 1, 0), self.backoff_max)
+        jitter: float = 0.5 + random.random() / 2  # noqa: S311 - jitter, not a secret
+        return step * jitter
 
     async def wait(self, attempt: int, error: BaseException | None = None) -> float:
         """Sleep for :meth:`backoff_delay` and return the seconds waited."""

@@ -95,7 +95,9 @@ class Usage:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Usage:
         """Rebuild a usage from :meth:`to_dict`; unknown fields are ignored."""
-        usage = cls(**{name: int(data[name]) for name in COUNTERS if name in data})
+        usage = cls()
+        for name in COUNTERS:
+            setattr(usage, name, int(data.get(name, 0)))
         if "summary" in data:
             usage._summary = cls.from_dict(data["summary"])
         return usage

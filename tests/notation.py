@@ -1,4 +1,4 @@
-"""Transcripts as short as one can write them: `[S(), U("hi"), C("a"), T("a", tokens=500), A("ok")]`.
+"""Transcripts as short as one can write them: `[U("hi"), C("a"), T("a", tokens=500), A("ok")]`.
 
 One token is four characters here, so that a test can say how large something is.
 """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lovia.context.summarizer import Summarizer
     from lovia.errors import ContextOverflowError
     from lovia.tokens.counter import TokenCounter
-    from lovia.tool import Tool
+    from lovia.tools import Tool
     from lovia.transcript.entries import TranscriptEntry
 
 __all__ = ["CompactingContextPolicy"]

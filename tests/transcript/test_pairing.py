@@ -35,8 +35,8 @@ def test_cuts_lie_between_units(entries: list[TranscriptEntry], cuts: list[int])
 
 
 def test_a_reused_id_pairs_within_its_own_batch() -> None:
-    """A result answers the newest batch that has an open call of its id, the dead one stays dead."""
-    entries = [C("a"), U(), C("a"), T("a")]
+    """A result answers the newest batch with an open call of its id; the dead one stays dead."""
+    entries: list[TranscriptEntry] = [C("a"), U(), C("a"), T("a")]
     pairing = pair(entries)
     assert pairing.partner == [-1, -1, 3, 2]
     assert pairing.dead_calls(entries=entries) == {0}
@@ -50,7 +50,7 @@ def test_equal_ids_in_one_batch_pair_in_order() -> None:
 
 def test_a_waiting_call_is_not_dead() -> None:
     """A call that waits for an approval is open although other messages follow."""
-    entries = [U(), C("a"), U(), A()]
+    entries: list[TranscriptEntry] = [U(), C("a"), U(), A()]
     pairing = pair(entries)
     assert pairing.dead_calls(["a"], entries=entries) == set()
     assert pairing.is_open(pairing.units[1], ["a"], entries=entries)
@@ -59,7 +59,20 @@ def test_a_waiting_call_is_not_dead() -> None:
 
 def test_growth_gives_the_same_structure_as_one_go() -> None:
     """Extending entry by entry ends in the same structure as reading the whole list."""
-    entries = [U(), R(), A(), C("a"), C("b"), T("b"), T("a"), A(), C("c"), U(), T("c"), A()]
+    entries: list[TranscriptEntry] = [
+        U(),
+        R(),
+        A(),
+        C("a"),
+        C("b"),
+        T("b"),
+        T("a"),
+        A(),
+        C("c"),
+        U(),
+        T("c"),
+        A(),
+    ]
     grown = Pairing()
     for entry in entries:
         grown.extend([entry])

@@ -240,7 +240,11 @@ class Pass:
                 given, entries = self._kept
                 self._take(StageResult(entries, changed=True), given)
             self._memory.view.adopt(self._decisions)
-        scope.settle(outcome=outcome, tokens_after=self._request, **self._tally.spent())
+        scope.settle(outcome=outcome, tokens_after=self._request)
+        spent = self._tally.usage()
+        scope.settle(
+            summary_input_tokens=spent.input_tokens, summary_output_tokens=spent.output_tokens
+        )
         self._emit(CompactionEnded(outcome, self.id, self._request))
 
     async def _conclude(self) -> PassReport:
@@ -288,7 +292,8 @@ class Pass:
             checkpoints=checkpoints,
             error_type=type(report.error).__name__ if report.outcome == "failed" else None,
             **folds,
-            **self._tally.spent(),
+            summary_input_tokens=report.usage.input_tokens,
+            summary_output_tokens=report.usage.output_tokens,
         )
 
     def _emit(self, event: Any) -> None:

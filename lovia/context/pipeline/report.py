@@ -141,14 +141,6 @@ class FoldTally:
         spent.subtract(self._before)
         return spent
 
-    def spent(self) -> dict[str, int]:
-        """Return the same in telemetry's words."""
-        usage = self.usage()
-        return {
-            "summary_input_tokens": usage.input_tokens,
-            "summary_output_tokens": usage.output_tokens,
-        }
-
     def folds(self) -> dict[str, Any]:
         """Return chunks planned and folded, calls, identifiers, and whether anything was split."""
         outcomes = [result.outcome for result in self._results if result.outcome is not None]

@@ -85,7 +85,7 @@ class ReactiveSummaryStage:
                 break
             original = step.source.transcript[index]
             how = await self._smaller(original, ctx)
-            gain = size - step.pressure.size([replacement_entry(original, how)])
+            gain = size - step.pressure.size([replacement_entry(original, how, index)])
             if gain > 0:
                 changes[index] = how
                 request -= gain
@@ -118,11 +118,14 @@ class ReactiveSummaryStage:
         step = step.after(fold.decisions, fold.note)
         return replace(step, fold=fold)
 
-    def _units(self, pressure: Pressure, source: Source) -> list[Unit]:        target = pressure.target
+    def _units(self, pressure: Pressure, source: Source) -> list[Unit]:
+        target = pressure.target
         initial = None if target is None else target * _INITIAL_SHARE
         tail = None if target is None else int(target * _TAIL_SHARE)
         start = source.initial_stop(self.keep_initial, initial, pressure.entry_size)
-        return foldable_units(source, start, source.tail_start(self.keep_recent, tail, pressure.entry_size))
+        return foldable_units(
+            source, start, source.tail_start(self.keep_recent, tail, pressure.entry_size)
+        )
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class ToolResultRetentionStage:
         for position, index in self._candidates(source):
             if excess is not None and freed >= excess:
                 break
-            marker = replacement_entry(source.transcript[index], Cleared())
+            marker = replacement_entry(source.transcript[index], Cleared(), index)
             gain = pressure.size([source.given.entries[position]]) - pressure.size([marker])
             if gain > 0:
                 changes[index] = Cleared()

@@ -19,6 +19,7 @@ from lovia.context.view.decisions import (
     Summarised,
     with_mark,
 )
+from lovia.context.view.ranges import Ranges
 from lovia.transcript.entries import (
     InputEntry,
     ToolCallEntry,
@@ -68,6 +69,9 @@ def render(
 ) -> Rendered:
     """Return the view that the decisions give.
 
+    A result that no call asked for is never shown: no provider takes it. A call that was never
+    answered and no longer can be gets a placeholder result.
+
     Args:
         transcript: The whole transcript.
         pairing: Its structure.
@@ -81,7 +85,8 @@ def render(
     stops = sorted(special)
     inserts = _Inserts(decisions, owner)
     position = 0  # in stops
-    for start, stop in decisions.hidden.gaps(0, len(transcript)):
+    hidden = decisions.hidden | Ranges.from_indices(pairing.orphans)
+    for start, stop in hidden.gaps(0, len(transcript)):
         cursor = start
         while cursor < stop:
             inserts.put_up_to(cursor, view)
@@ -101,8 +106,8 @@ def render(
     return view
 
 
-def replacement_entry(original: TranscriptEntry, how: Replacement) -> TranscriptEntry:
-    """Return what a view shows in the place of ``original``."""
+def replacement_entry(original: TranscriptEntry, how: Replacement, number: int) -> TranscriptEntry:
+    """Return what a view shows in the place of ``original``, entry ``number`` of the transcript."""
     if isinstance(how, Literal):
         return how.entry
     original = clean_entry(original)
@@ -112,13 +117,13 @@ def replacement_entry(original: TranscriptEntry, how: Replacement) -> Transcript
     if not isinstance(original, ToolResultEntry):
         message = f"{type(original).__name__} cannot be replaced by {type(how).__name__}"
         raise TypeError(message)
-    return replace(original, output=_marker(original, how), parts=(), origin="placeholder")
+    return replace(original, output=_marker(original, how, number), parts=(), origin="placeholder")
 
 
-def _marker(result: ToolResultEntry, how: Cleared | Persisted | Clipped) -> str:
+def _marker(result: ToolResultEntry, how: Cleared | Persisted | Clipped, number: int) -> str:
     match how:
         case Cleared():
-            return markers.cleared_result(result)
+            return markers.cleared_result(result, number=number)
         case Persisted(uri=uri, preview=preview):
             return markers.persisted_result(text_of(result), uri, preview)
         case Clipped(preview=preview):
@@ -138,7 +143,7 @@ def _special_entries(
     for index, entry in dirty.items():
         special[index] = [(entry, index)]
     for index, how in decisions.replaced.items():
-        shows = replacement_entry(transcript[index], how)
+        shows = replacement_entry(transcript[index], how, index)
         entry = shows if isinstance(how, Literal) else with_mark(shows, Replaced(index, how), owner)
         special[index] = [(entry, index)]
     for call in sorted(pairing.dead_calls(pending, entries=transcript)):

@@ -17,7 +17,7 @@ from lovia.transcript.pairing import Pairing, leading_block, newest_user
 from lovia.transcript.text import clean_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from lovia.tokens.counter import TokenCounter
 
@@ -162,13 +162,11 @@ class SessionView:
         self._render(rendered)
 
     def _append(self, known: int, new: Sequence[TranscriptEntry], waiting: frozenset[str]) -> None:
-        dead_before = len(self.pairing.dead_calls(entries=()))
+        odd_before = self._oddities()
         self.pairing.extend(new)
         self._note_dirty(known, new)
         revealed = self._reveal_late_answers(known)
-        structural = (
-            len(self.pairing.dead_calls(entries=())) != dead_before or waiting != self._pending
-        )
+        structural = self._oddities() != odd_before or waiting != self._pending
         self._pending = waiting
         if revealed or structural or (self._rendered is None and (self._dirty or self.decisions)):
             self._render()
@@ -177,6 +175,10 @@ class SessionView:
             self._rendered.entries.extend(shown)
             self._rendered.sources.extend(range(known, known + len(new)))
             self._view_tokens += self._counted(shown)
+
+    def _oddities(self) -> tuple[int, int]:
+        """Return how many dead calls and orphaned results there are."""
+        return len(self.pairing.dead_calls(entries=())), len(self.pairing.orphans)
 
     def _note_dirty(self, known: int, new: Sequence[TranscriptEntry]) -> None:
         for index, entry in enumerate(new, known):
@@ -221,8 +223,8 @@ class SessionView:
             self._view_tokens = counter.entries(self._rendered.entries)
 
     def _render(self, rendered: Rendered | None = None) -> None:
-        dead: Collection[int] = self.pairing.dead_calls(self._pending, entries=self._seen)
-        if not self.decisions and not self._dirty and not dead:
+        odd = self.pairing.orphans or self.pairing.dead_calls(self._pending, entries=self._seen)
+        if not self.decisions and not self._dirty and not odd:
             self._rendered = None
             return
         self._rendered = rendered or self.preview(self.decisions)
