@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from lovia.tokens.pricing import ENTRY_TOKENS, entry_tokens, schema_text
+from lovia.tokens.pricing import ENTRY_TOKENS, entry_tokens, not_an_entry, schema_text
 from lovia.transcript.entries import TranscriptEntry, memo
 
 if TYPE_CHECKING:
@@ -47,10 +47,9 @@ class EntryCounter(ABC):
         Raises:
             UserError: It is no transcript entry.
         """
-        try:
-            known = memo(entry)
-        except AttributeError:
-            return entry_tokens(entry, self.text)  # raises, naming what it is
+        if not hasattr(entry, "_memo"):
+            raise not_an_entry(entry)
+        known = memo(entry)
         tokens = known.get(self._key)
         if tokens is None:
             tokens = self._price(entry)
@@ -61,12 +60,18 @@ class EntryCounter(ABC):
 
     def entries(self, entries: Iterable[TranscriptEntry]) -> int:
         """Return the sum over entries; one that is counted already costs a dictionary look-up."""
-        key, total = self._key, 0
-        for entry in entries:
-            try:
-                total += entry._memo[key]  # type: ignore[index] # noqa: SLF001 - the hot path of memo()
-            except (KeyError, TypeError, AttributeError):
-                total += self.entry(entry)
+        key, total, entry = self._key, 0, None
+        try:
+            for entry in entries:
+                known = entry._memo  # noqa: SLF001 - as memo() does, without making what is missing
+                if known is not None and key in known:
+                    total += known[key]
+                else:
+                    total += self.entry(entry)
+        except AttributeError:
+            if hasattr(entry, "_memo"):
+                raise
+            raise not_an_entry(entry) from None
         return total
 
     def overhead(

@@ -118,15 +118,15 @@ class ByteCounter(EntryCounter):
             return 0
         sample = text if size <= _EVERY else _sample(text, size)
         data = sample.encode("utf-8", "surrogatepass")
-        if b"    " in data:
+        if "    " in sample:
             data = data.replace(b"    ", _INDENT)
             for _ in range(3):  # up to 32 spaces in a row become one mark
                 data = data.replace(_INDENT * 2, _INDENT)
-        for run in _RUNS:
-            if run in data:
+        if "----" in sample or "====" in sample or "\n\n\n\n" in sample:
+            for run in _RUNS:
                 data = data.replace(run, _RULE)
         eighths = int.from_bytes(data.translate(_WEIGHTS), "little").bit_count()
-        return max(-(-eighths * size // (8 * len(sample))), 1)
+        return -(-eighths * size // (8 * len(sample))) or 1
 
 
 def _sample(text: str, size: int) -> str:
@@ -134,6 +134,8 @@ def _sample(text: str, size: int) -> str:
     count = min(size // _EVERY, _MOST_WINDOWS)
     step = size // count
     first = (step - _WINDOW) // 2
+    if count == 1:
+        return text[first : first + _WINDOW]
     return "".join([text[at : at + _WINDOW] for at in range(first, first + count * step, step)])
 
 

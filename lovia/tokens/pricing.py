@@ -39,6 +39,7 @@ __all__ = [
     "entry_tokens",
     "file_tokens",
     "image_tokens",
+    "not_an_entry",
     "schema_text",
 ]
 
@@ -108,9 +109,14 @@ def entry_tokens(entry: TranscriptEntry, text: TextMeasure) -> int:
     """
     price = _PRICES.get(type(entry))
     if price is None:
-        message = f"Cannot count the tokens of {type(entry).__name__}: it is no transcript entry."
-        raise UserError(message, hint="Pass entries from lovia.transcript, not vendor messages.")
+        raise not_an_entry(entry)
     return ENTRY_TOKENS + price(entry, text)
+
+
+def not_an_entry(value: object) -> UserError:
+    """Return the error that says what was handed in instead of an entry."""
+    message = f"Cannot count the tokens of {type(value).__name__}: it is no transcript entry."
+    return UserError(message, hint="Pass entries from lovia.transcript, not vendor messages.")
 
 
 def image_tokens(part: ImagePart) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import BaseModel
@@ -33,6 +33,9 @@ from lovia.transcript.entries import (
     ToolCallEntry,
     ToolResultEntry,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 COUNTER = ByteCounter()
 
@@ -138,9 +141,16 @@ def test_fifty_signatures_are_not_overlooked() -> None:
 
 def test_only_entries_are_counted() -> None:
     """A vendor's message is refused with a hint instead of being counted as something."""
-    with pytest.raises(UserError, match="dict") as caught:
-        COUNTER.entry({"role": "user"})  # type: ignore[arg-type]
-    assert caught.value.hint
+    message: Any = {"role": "user"}
+    asks: list[Callable[[], int]] = [
+        lambda: COUNTER.entry(message),
+        lambda: COUNTER.entries([InputEntry("user", "a"), message]),
+        lambda: entry_tokens(message, characters),
+    ]
+    for ask in asks:
+        with pytest.raises(UserError, match="dict") as caught:
+            ask()
+        assert caught.value.hint
 
 
 @dataclass
