@@ -10,7 +10,7 @@ import anyio.to_thread
 from lovia.context.policy import ContextPolicyResult, PolicyContext
 from lovia.errors import LoviaError
 from lovia.events import ContextCompacted
-from lovia.runtime.policies import state_key
+from lovia.runtime.policies import as_result, state_key
 from lovia.runtime.summary_share import SummaryShare
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ __all__ = ["prepare_request", "shrink_request"]
 
 async def prepare_request(run: RunState) -> ModelRequest:
     """Ask the policy for the view of the next call and build the request from it."""
-    return await _build(run, await _ask(run, None))
+    return await _request(run, None)
 
 
 async def shrink_request(
@@ -35,7 +35,7 @@ async def shrink_request(
     Returns:
         The request, or ``None`` when it is not really smaller than the one that was refused.
     """
-    request = await _build(run, await _ask(run, error), reactive=True)
+    request = await _request(run, error)
     if request.view == refused.view:
         return None
     smaller = request.counted < refused.counted
@@ -44,10 +44,26 @@ async def shrink_request(
     return request if smaller else None
 
 
-async def _ask(run: RunState, error: ContextOverflowError | None) -> ContextPolicyResult:
-    """Call the policy, in its normal or in its reactive form."""
-    policy, transcript = run.active.policy, run.entries
+async def _request(run: RunState, error: ContextOverflowError | None) -> ModelRequest:
+    """Get a view, measure it, and tell when it was cut anew."""
     ctx = _policy_context(run)
+    result = await _ask(run, ctx, error)
+    request = await anyio.to_thread.run_sync(run.log.build, run.active, result, run.entries)
+    if result.view == "compacted":
+        run.compactions += 1
+        run.last_input_tokens = None  # what the provider counted last was another view
+        measured = replace(result, sizes=request.sizes)
+        await run.emitter.emit(
+            ContextCompacted.of(measured, run.entries, ctx=ctx, reactive=error is not None)
+        )
+    return request
+
+
+async def _ask(
+    run: RunState, ctx: PolicyContext, error: ContextOverflowError | None
+) -> ContextPolicyResult:
+    """Call the policy, in its normal or in its reactive form, and check what it returns."""
+    policy, transcript = run.active.policy, run.entries
     length, last = len(transcript), transcript[-1]
     with SummaryShare(run.ctx.usage):
         if error is None:
@@ -58,8 +74,6 @@ async def _ask(run: RunState, error: ContextOverflowError | None) -> ContextPoli
     if len(transcript) != length or transcript[-1] is not last:
         message = f"The policy {type(policy).__name__} edited the transcript."
         raise LoviaError(message, hint="A policy returns a new list and leaves its input alone.")
-    from lovia.context.compat import as_result
-
     result = as_result(returned, transcript, policy)
     if not result.entries:
         message = f"The policy {type(policy).__name__} returned an empty view."
@@ -93,37 +107,3 @@ def _with_view_kind(run: RunState, result: ContextPolicyResult) -> ContextPolicy
         return result
     kind: ViewKind = "replayed" if run.log.repeats(result.entries) else "compacted"
     return replace(result, view=kind)
-
-
-async def _build(
-    run: RunState, result: ContextPolicyResult, *, reactive: bool = False
-) -> ModelRequest:
-    request = await anyio.to_thread.run_sync(run.log.build, run.active, result, run.entries)
-    if result.view == "compacted":
-        run.compactions += 1
-        # What the provider counted last was another view.
-        run.last_input_tokens = None
-        await run.emitter.emit(_compacted(run, request, reactive=reactive))
-    return request
-
-
-def _compacted(run: RunState, request: ModelRequest, *, reactive: bool) -> ContextCompacted:
-    result, sizes = request.result, request.result.sizes
-    return ContextCompacted(
-        session_id=run.ctx.session_id,
-        entries_before=list(run.entries),
-        entries_after=list(request.view),
-        summary=result.summary,
-        reactive=reactive,
-        reason=result.reason,
-        archive_ref=result.archive_ref,
-        tokens_before_estimate=sizes.request_before if sizes else None,
-        tokens_after_estimate=request.sizes.request_after,
-        history_tokens_estimate=request.sizes.history,
-        run_id=run.ctx.run_id,
-        agent=run.active.agent.name,
-        outcome=result.outcome,
-        stages=result.stages,
-        usage=result.usage,
-        pass_id=result.metadata.get("pass_id"),
-    )

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from lovia.errors import ToolError, UserError
+from lovia.errors import UserError
 from lovia.tools import Tool
 
 if TYPE_CHECKING:
@@ -78,16 +78,20 @@ class HandoffSlot:
         self.pending: Handoff | None = None
         self._claimed: Handoff | None = None
 
-    async def fire(self, handoff: Handoff, args: dict[str, Any], ctx: RunContext[Any]) -> str:
-        """Fire a handoff and return what the model reads.
+    def claim(self, handoff: Handoff | None) -> bool:
+        """Reserve the slot for a handoff that is about to fire; tells whether it was free.
 
-        Raises:
-            ToolError: Another handoff has fired in this turn.
+        ``None`` claims nothing and is always granted.
         """
+        if handoff is None:
+            return True
         if self._claimed is not None:
-            message = f"The conversation is already being handed to {self._claimed.target.name}."
-            raise ToolError(message, tool=handoff.tool_name)
+            return False
         self._claimed = handoff
+        return True
+
+    async def fire(self, handoff: Handoff, args: dict[str, Any], ctx: RunContext[Any]) -> str:
+        """Fire the handoff that holds the slot and return what the model reads."""
         try:
             if handoff.on_handoff is not None:
                 outcome = handoff.on_handoff(args, ctx)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lovia.context.compat import CompactRequestAdapter, as_result
 from lovia.errors import UserError
 
 if TYPE_CHECKING:
     from lovia.context.policy import ContextPolicy
 
-__all__ = ["as_policy", "max_reactive_retries", "state_key"]
+__all__ = ["as_policy", "as_result", "max_reactive_retries", "state_key"]
 
 
 def as_policy(policy: Any) -> ContextPolicy:
@@ -22,8 +23,6 @@ def as_policy(policy: Any) -> ContextPolicy:
         ready: ContextPolicy = policy
         return ready
     if callable(getattr(policy, "compact", None)):
-        from lovia.context.compat import CompactRequestAdapter
-
         return CompactRequestAdapter(policy)
     raise UserError(
         f"{type(policy).__name__} is no context policy.",

@@ -81,9 +81,10 @@ class RequestLog:
         previous = self.view
         self.view, self._view_tokens = view, tokens
         reused = None if previous is None else kept / max(request, 1)
+        history = self._overhead + self._history_tokens
         sizes = result.sizes or ContextSizes(
-            history=self._overhead + self._history_tokens,
-            request_before=request,
+            history=history,
+            request_before=history if result.view == "compacted" else request,
             request_after=request,
             window=provider_window(active.provider),
             source=counter.source,

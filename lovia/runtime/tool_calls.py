@@ -15,7 +15,7 @@ from lovia.transcript.entries import ToolResultEntry
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anyio.abc import TaskGroup
+    from anyio.abc import TaskGroup, TaskStatus
 
     from lovia.runtime.state import RunState
     from lovia.tools import Tool
@@ -92,7 +92,7 @@ class _Batch:
         self._begun = index + 1
         self._running += 1
         if tool.parallel:
-            tasks.start_soon(self._execute, index, tool, args)
+            await tasks.start(self._begin, index, tool, args)  # so that calls begin in order
         else:
             await self._execute(index, tool, args)
 
@@ -120,9 +120,23 @@ class _Batch:
         run.checkpoint("tool_preflight")
         if not approved:
             text = f"Tool {call.name!r} was not approved."
-            await self._finish(index, ToolOutcome.refused(call.call_id, text))
-            return None
-        return tool, args
+        elif not run.handoff.claim(run.active.handoffs.get(call.name)):
+            text = "The conversation is being handed over already."
+        else:
+            return tool, args
+        await self._finish(index, ToolOutcome.refused(call.call_id, text))
+        return None
+
+    async def _begin(
+        self,
+        index: int,
+        tool: Tool,
+        args: dict[str, Any],
+        *,
+        task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+    ) -> None:
+        task_status.started()
+        await self._execute(index, tool, args)
 
     async def _execute(self, index: int, tool: Tool, args: dict[str, Any]) -> None:
         try:

@@ -1,248 +1,26 @@
-"""Everything a run tells while it goes on, one class per kind of event."""
+"""What happens to the context: passes, folds, and what they changed."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from lovia.events.base import ContextEvent
 from lovia.usage import Usage
 
 if TYPE_CHECKING:
     from lovia.context.policy import ArchiveRef, ContextPolicyResult, PolicyContext, StageRecord
-    from lovia.runtime.agent import Agent
-    from lovia.runtime.approvals import ApprovalChannel
-    from lovia.runtime.handle import RunResult
-    from lovia.transcript.entries import ContentPart, ToolCallEntry, TranscriptEntry
+    from lovia.transcript.entries import TranscriptEntry
 
 __all__ = [
-    "ApprovalRequired",
     "ArchiveCallback",
     "CompactionEnded",
     "CompactionNotice",
     "CompactionStarted",
     "ContextCompacted",
-    "ContextEvent",
-    "Event",
-    "HandoffOccurred",
-    "MessageCompleted",
-    "ModelRetrying",
-    "OutputDiscarded",
-    "ReasoningDelta",
-    "RunCompleted",
-    "RunFailed",
-    "RunStarted",
     "SummaryFoldCompleted",
-    "TextDelta",
-    "ToolCall",
-    "ToolCallCompleted",
-    "ToolCallFailed",
-    "ToolCallStarted",
-    "TurnEnded",
-    "TurnStarted",
-    "UserMessageInjected",
 ]
-
-
-@dataclass(frozen=True)
-class ToolCall:
-    """A call as events show it: id, tool name, and the JSON text of its arguments."""
-
-    id: str
-    name: str
-    arguments: str
-
-    @classmethod
-    def of(cls, entry: ToolCallEntry) -> ToolCall:
-        """Describe a call entry."""
-        return cls(id=entry.call_id, name=entry.name, arguments=entry.arguments)
-
-
-@dataclass
-class Event:
-    """Base class of all events."""
-
-
-@dataclass
-class RunEvent(Event):
-    """Base class of what happens to a run as a whole."""
-
-
-@dataclass
-class TurnEvent(Event):
-    """Base class of what happens to one turn."""
-
-
-@dataclass
-class DeltaEvent(Event):
-    """Base class of streamed pieces; provisional until the message is completed."""
-
-
-@dataclass
-class MessageEvent(Event):
-    """Base class of completed messages."""
-
-
-@dataclass
-class ToolEvent(Event):
-    """Base class of what happens to a tool call."""
-
-
-@dataclass
-class TransitionEvent(Event):
-    """Base class of changes of the active agent."""
-
-
-@dataclass
-class ErrorEvent(Event):
-    """Base class of failures."""
-
-
-@dataclass
-class ContextEvent(Event):
-    """Base class of what happens to the context."""
-
-
-@dataclass
-class RunStarted(RunEvent):
-    """The run began, or was resumed."""
-
-    agent: Agent[Any]
-    run_id: str | None = None
-    session_id: str | None = None
-    resumed: bool = False
-
-
-@dataclass
-class TurnStarted(TurnEvent):
-    """A turn began; turns count from 1."""
-
-    agent: Agent[Any]
-    turn: int
-
-
-@dataclass
-class TurnEnded(TurnEvent):
-    """A turn ended: the model answered and its calls were run."""
-
-    agent: Agent[Any]
-    turn: int
-
-
-@dataclass
-class TextDelta(DeltaEvent):
-    """A piece of the answer's text."""
-
-    delta: str
-
-
-@dataclass
-class ReasoningDelta(DeltaEvent):
-    """A piece of the model's reasoning, for display only."""
-
-    delta: str
-
-
-@dataclass
-class OutputDiscarded(DeltaEvent):
-    """The pieces streamed so far in this turn are void: the call is made again."""
-
-
-@dataclass
-class MessageCompleted(MessageEvent):
-    """The model's turn is complete; ``entries`` is what it added to the transcript."""
-
-    entries: list[TranscriptEntry]
-
-
-@dataclass
-class UserMessageInjected(MessageEvent):
-    """A message that was pushed into the running agent entered the transcript."""
-
-    content: str | list[ContentPart]
-    turn: int
-
-
-@dataclass
-class ToolCallStarted(ToolEvent):
-    """A tool begins to run."""
-
-    call: ToolCall
-
-
-@dataclass
-class ToolCallCompleted(ToolEvent):
-    """A call has its result; refused calls come here without having started.
-
-    Attributes:
-        call: The call.
-        result: What the tool returned, or the error text.
-        is_error: Whether it failed.
-        output: The text that the model reads.
-    """
-
-    call: ToolCall
-    result: Any
-    is_error: bool = False
-    output: str = ""
-
-
-@dataclass
-class ApprovalRequired(ToolEvent):
-    """A call waits for consent; it is refused when everybody has heard this and none allowed it."""
-
-    call: ToolCall
-    _channel: ApprovalChannel | None = field(default=None, repr=False, compare=False)
-
-    def approve(self) -> None:
-        """Allow the call."""
-        if self._channel is not None:
-            self._channel.approve(self.call.id)
-
-    def reject(self) -> None:
-        """Refuse the call; the model reads that it was not approved."""
-        if self._channel is not None:
-            self._channel.reject(self.call.id)
-
-
-@dataclass
-class ToolCallFailed(ErrorEvent):
-    """A tool raised; the run goes on and the model reads an error result."""
-
-    error: BaseException
-    call: ToolCall | None = None
-
-
-@dataclass
-class ModelRetrying(ErrorEvent):
-    """A model call failed for a while and is made again after ``delay`` seconds."""
-
-    error: BaseException
-    attempt: int
-    max_attempts: int
-    delay: float
-
-
-@dataclass
-class HandoffOccurred(TransitionEvent):
-    """Another agent took over the conversation."""
-
-    from_agent: Agent[Any]
-    to_agent: Agent[Any]
-
-
-@dataclass
-class RunCompleted(RunEvent):
-    """The run has its result; the last event of a stream that succeeded."""
-
-    result: RunResult
-
-
-@dataclass
-class RunFailed(ErrorEvent):
-    """The run ended without a result; the last event of a stream that failed."""
-
-    error: BaseException
 
 
 @dataclass(frozen=True)
