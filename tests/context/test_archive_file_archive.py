@@ -209,7 +209,9 @@ async def test_runs_without_a_session_do_not_meet(archive: FileCompactionArchive
     assert [await archive.load(ref) for ref in (one, two, none)] == ["one", "two", "none"]
     assert archive.owns(one, session_id=None, run_id="r1")
     assert not archive.owns(one, session_id=None, run_id="r2")
+    named = await save(archive, "named", "call_0", session_id="no-session")
     assert await archive.delete(None) == 3
+    assert await archive.load(named) == "named"
 
 
 @pytest.mark.parametrize(

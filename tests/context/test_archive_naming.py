@@ -102,6 +102,8 @@ def test_runs_without_a_session_keep_apart() -> None:
     assert session_name(None, "r1") == session_name(None, "r1")
     assert session_name(None, "r1") != session_name(None, "r2")
     assert session_name("s1", "r1") == session_name("s1", "r2") == "s1"
+    assert session_name(None, "r1") == "no-session~run-r1"
+    assert not session_name("no-session", None).startswith("no-session~run-")
 
 
 def test_digests_of_different_kinds_differ() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from lovia.context.archive import files
-from lovia.context.archive.naming import NO_SESSION, is_safe_path_part, session_name
+from lovia.context.archive.naming import LONE_RUN, is_safe_path_part, session_name
 from lovia.errors import ArchiveError
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ class Layout:
     def sessions_of(self, session_id: str | None) -> Iterator[Path]:
         """Yield the folders of one conversation; ``None`` stands for all runs without one."""
         for folder in self.sessions():
-            nameless = session_id is None and folder.name.startswith(NO_SESSION + "~")
-            if nameless or self.belongs(folder.name, session_id):
+            lone_run = session_id is None and folder.name.startswith(LONE_RUN)
+            if lone_run or self.belongs(folder.name, session_id):
                 yield folder
 
 

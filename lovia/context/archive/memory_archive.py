@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from lovia.context.archive.layout import uri_of
-from lovia.context.archive.naming import digest_of, run_name, safe_name, session_name
+from lovia.context.archive.naming import LONE_RUN, digest_of, run_name, safe_name, session_name
 from lovia.context.policy import ArchiveRef
 from lovia.errors import ArchiveError
 from lovia_otel.spans import archive_scope
@@ -82,8 +82,8 @@ class MemoryArchive:
 
     async def delete(self, session_id: str | None) -> int:
         """Forget what is kept for a conversation, ``None`` for all runs without one; count it."""
-        folder = session_name(session_id, None)
-        marks = (f"/{folder}/", f"/{folder}~" if session_id is None else f"/{folder}/")
+        folder = f"/{session_name(session_id, None)}/"
+        marks = (folder, f"/{LONE_RUN}") if session_id is None else (folder,)
         gone = [uri for uri in self._kept if any(mark in uri for mark in marks)]
         for uri in gone:
             del self._kept[uri]

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 __all__ = [
+    "LONE_RUN",
     "NO_SESSION",
     "digest_of",
     "is_safe_path_part",
@@ -27,6 +28,9 @@ NO_RUN: Final = "no-run"
 
 #: Stands before a digest; no plain id contains it, so an id cannot imitate a made name.
 _MARK: Final = "~"
+#: Begins the folder name of a run without a conversation; no conversation's name begins like it.
+LONE_RUN: Final = f"{NO_SESSION}{_MARK}run-"
+
 _MOST_CHARS: Final = 100
 _KEPT_CHARS: Final = 60  # of an id that gets a digest
 _DIGEST_CHARS: Final = 20  # 80 bits
@@ -59,7 +63,7 @@ def session_name(session_id: str | None, run_id: str | None, *, plain: bool = Tr
         return safe_name(session_id, plain=plain)
     if run_id is None:
         return NO_SESSION
-    return f"{NO_SESSION}{_MARK}{digest_of(run_id, kind='run')}"
+    return LONE_RUN + safe_name(run_id, plain=plain)
 
 
 def run_name(run_id: str | None) -> str:
