@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lovia.errors import InvalidViewError
 from lovia.transcript.entries import ReasoningEntry, ToolCallEntry, ToolResultEntry, TranscriptEntry
 from lovia.transcript.pairing import Pairing, leading_block, newest_user
-from lovia.transcript.text import clean_entry
+from lovia.transcript.text import clean_entry, clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,17 +18,33 @@ __all__ = ["check_fidelity", "match_view"]
 def match_view(view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptEntry]) -> list[int]:
     """Find for each entry of a view the transcript entry that it shows, or -1.
 
-    The match preserves order and is made from the end, where a view agrees with its transcript. An
-    entry is recognised by identity or equality; a rewritten result by the call that it answers.
+    The match preserves order. Views agree with their transcript at both ends, so the beginning is
+    matched entry by entry and the rest from the end: an entry is recognised by identity, else by
+    equality; a rewritten call by its id and tool, a rewritten result by the call that it answers.
     """
     matches = [-1] * len(view)
+    start = 0
+    for entry, original in zip(view, transcript, strict=False):
+        if not _shows(entry, original):
+            break
+        matches[start] = start
+        start += 1
+    places = _places(transcript)
     position = len(transcript) - 1
-    for index in range(len(view) - 1, -1, -1):
-        found = _search_back(view[index], transcript, position)
+    for index in range(len(view) - 1, start - 1, -1):
+        found = _search_back(view[index], transcript, position, start, places)
         if found >= 0:
             matches[index] = found
             position = found - 1
     return matches
+
+
+def _places(transcript: Sequence[TranscriptEntry]) -> dict[int, list[int]]:
+    """Return the indices at which each object stands; equal texts are often one object."""
+    places: dict[int, list[int]] = {}
+    for index, entry in enumerate(transcript):
+        places.setdefault(id(entry), []).append(index)
+    return places
 
 
 def check_fidelity(view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptEntry]) -> None:
@@ -41,15 +57,23 @@ def check_fidelity(view: Sequence[TranscriptEntry], transcript: Sequence[Transcr
 
 
 def _search_back(
-    entry: TranscriptEntry, transcript: Sequence[TranscriptEntry], position: int
+    entry: TranscriptEntry,
+    transcript: Sequence[TranscriptEntry],
+    position: int,
+    start: int,
+    places: dict[int, list[int]],
 ) -> int:
-    if getattr(entry, "origin", "conversation") != "conversation" and not isinstance(
-        entry, ToolResultEntry
-    ):
+    """Return the last index, from ``position`` down, at which an entry is shown, or -1."""
+    added = getattr(entry, "origin", "conversation") != "conversation"
+    if added and not isinstance(entry, ToolResultEntry):
         return -1
-    for candidate in range(position, -1, -1):
-        if _shows(entry, transcript[candidate]):
-            return candidate
+    same = [index for index in places.get(id(entry), ()) if start <= index <= position]
+    if same:
+        return same[-1]
+    for shows in (_shows, _rewrites):
+        for candidate in range(position, start - 1, -1):
+            if shows(entry, transcript[candidate]):
+                return candidate
     return -1
 
 
@@ -59,6 +83,16 @@ def _shows(entry: TranscriptEntry, original: TranscriptEntry) -> bool:
     if isinstance(entry, ToolResultEntry) and entry.origin == "placeholder":
         return entry.call_id == clean_entry(original).call_id  # type: ignore[union-attr] # same type as entry
     return entry is original or entry == original or entry == clean_entry(original)
+
+
+def _rewrites(entry: TranscriptEntry, original: TranscriptEntry) -> bool:
+    """Tell whether a call is shown with other arguments: huge ones give way to a preview."""
+    return (
+        isinstance(entry, ToolCallEntry)
+        and isinstance(original, ToolCallEntry)
+        and entry.call_id == clean_text(original.call_id)
+        and entry.name == clean_text(original.name)
+    )
 
 
 def _check_leading_block(
