@@ -76,6 +76,11 @@ if TYPE_CHECKING:
         Runner,
         RunResult,
     )
+    from lovia.stores import (
+        InMemorySession,
+        Segment,
+        Session,
+    )
     from lovia.tools import (
         Tool,
         tool,
@@ -118,6 +123,7 @@ __all__ = [
     "GuardrailTripped",
     "Handoff",
     "ImagePart",
+    "InMemorySession",
     "InputEntry",
     "InvalidToolArguments",
     "InvalidViewError",
@@ -143,6 +149,8 @@ __all__ = [
     "RunHandle",
     "RunResult",
     "Runner",
+    "Segment",
+    "Session",
     "StageRecord",
     "StageResult",
     "Summarizer",
@@ -227,6 +235,11 @@ _HOMES = {
         "RunHandle",
         "RunResult",
         "Runner",
+    ),
+    "lovia.stores": (
+        "InMemorySession",
+        "Segment",
+        "Session",
     ),
     "lovia.tools": (
         "Tool",

@@ -30,6 +30,7 @@ class RunControl:
             deps=options.deps,
             entries=[],
             agent=options.agent,
+            session_id=options.session_id,
             run_id=options.run_id,
             budget=options.budget,
             cancel_token=options.cancel_token,

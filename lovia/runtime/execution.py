@@ -10,6 +10,7 @@ from lovia import events
 from lovia.errors import RunCancelled, UserError
 from lovia.runtime.activation import activate
 from lovia.runtime.agent import Agent
+from lovia.runtime.conversation import load_conversation, save_conversation
 from lovia.runtime.emitter import Emitter
 from lovia.runtime.guardrails import check_guardrails
 from lovia.runtime.handoff import HandoffSlot
@@ -79,12 +80,14 @@ async def _run(options: RunOptions, control: RunControl, emitter: Emitter) -> Ru
     scope = run_scope(agent=name, run_id=ctx.run_id, session_id=ctx.session_id)
     with settled(scope, run):
         await _set_up(run)
-        await emitter.emit(events.RunStarted(options.agent, run_id=ctx.run_id))
+        started = events.RunStarted(options.agent, run_id=ctx.run_id, session_id=ctx.session_id)
+        await emitter.emit(started)
         agent = run.active.agent
         await check_guardrails(agent.input_guardrails, list(ctx.entries), ctx, where="input")
         output = await answer(run)
         agent = run.active.agent
         await check_guardrails(agent.output_guardrails, output, ctx, where="output")
+        await save_conversation(run)
         return RunResult(
             output=output,
             entries=ctx.entries[run.own_start :],
@@ -110,6 +113,7 @@ async def _set_up(run: RunState) -> None:
         raise UserError(message, hint='Make one: Agent(name="...", model=...).')
     if options.max_turns < 1:
         raise UserError(f"max_turns is {options.max_turns}.", hint="A run needs at least one turn.")
+    await load_conversation(run)
     run.append(input_entries(options.input))
     if all(is_system(entry) for entry in run.entries):
         hint = "Pass at least one user message."

@@ -26,6 +26,7 @@ from lovia.transcript.entries import (
 if TYPE_CHECKING:
     from lovia.retry import RetryPolicy
     from lovia.runtime.agent import Agent, InstructionsFn
+    from lovia.stores.session import Session
     from lovia.usage import RunBudget
 
 __all__ = ["RunInput", "RunOptions", "input_entries"]
@@ -54,6 +55,8 @@ class RunOptions:
     context_policy: Any = None
     output_type: Any = None
     mailbox: Mailbox = field(default_factory=Mailbox)
+    session: Session | None = None
+    session_id: str | None = None
     run_id: str = field(default_factory=lambda: uuid4().hex)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lovia.runtime.agent import Agent, InstructionsFn
     from lovia.runtime.options import RunInput
     from lovia.runtime.result import RunResult
+    from lovia.stores.session import Session
     from lovia.usage import RunBudget
 
 __all__ = ["Runner"]
@@ -39,6 +40,8 @@ class Runner:
         mailbox: Mailbox | None = None,
         retry: RetryPolicy | None = None,
         context_policy: Any = None,
+        session: Session | None = None,
+        session_id: str | None = None,
     ) -> RunHandle:
         """Return a handle on a run: iterate it for events, await its result.
 
@@ -57,6 +60,9 @@ class Runner:
             mailbox: Takes messages for the running agent; one instance for one run.
             retry: Instead of the agents' own retry policy.
             context_policy: Instead of the agents' own context policy.
+            session: Keeps the conversation: the run sees what was said before in it, and adds its
+                own part when it completes.
+            session_id: Names the conversation, in the session, in archives and in telemetry.
         """
         return RunHandle(
             RunOptions(
@@ -71,6 +77,8 @@ class Runner:
                 mailbox=Mailbox() if mailbox is None else mailbox,
                 retry=retry,
                 context_policy=context_policy,
+                session=session,
+                session_id=session_id,
             )
         )
 
