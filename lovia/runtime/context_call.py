@@ -11,6 +11,7 @@ from lovia.context.policy import ContextPolicyResult, PolicyContext
 from lovia.errors import LoviaError
 from lovia.events import ContextCompacted
 from lovia.runtime.policies import as_result, state_key
+from lovia.runtime.state import UnmeasuredPass
 from lovia.runtime.summary_share import SummaryShare
 
 if TYPE_CHECKING:
@@ -52,10 +53,12 @@ async def _request(run: RunState, error: ContextOverflowError | None) -> ModelRe
     if result.view == "compacted":
         run.compactions += 1
         run.last_input_tokens = None  # what the provider counted last was another view
-        measured = replace(result, sizes=request.sizes)
-        await run.emitter.emit(
-            ContextCompacted.of(measured, run.entries, ctx=ctx, reactive=error is not None)
+        event = ContextCompacted.of(
+            replace(result, sizes=request.sizes), run.entries, ctx=ctx, reactive=error is not None
         )
+        if event.pass_id is not None:
+            run.unmeasured = UnmeasuredPass(event.pass_id, event.tokens_after_estimate)
+        await run.emitter.emit(event)
     return request
 
 

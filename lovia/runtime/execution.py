@@ -17,10 +17,10 @@ from lovia.runtime.handoff import HandoffSlot
 from lovia.runtime.loop import answer
 from lovia.runtime.options import input_entries
 from lovia.runtime.result import RunResult
-from lovia.runtime.spans import settled
+from lovia.runtime.spans import settled, tell_cancelled
 from lovia.runtime.state import RunState
 from lovia.transcript.entries import is_system
-from lovia_otel import record_cancellation, run_scope
+from lovia_otel import run_scope
 
 if TYPE_CHECKING:
     from lovia.runtime.control import RunControl
@@ -58,15 +58,15 @@ async def _to_the_end(
         result = await _run(options, control, emitter)
     except Exception as error:  # noqa: BLE001 - handed to the caller by execute
         if isinstance(error, RunCancelled):
-            record_cancellation(error.cancellation_reason, error.cancellation_checkpoint)
+            tell_cancelled(control.context, error)
         await emitter.finish(events.RunFailed(error))
         return error
     except BaseException:
         # The task itself is being cancelled: by whoever holds the scope around it, or by a
         # reader who left early and said so through the token.
         reason = options.cancel_token.reason or "parent"
-        record_cancellation(reason)
         cancelled = RunCancelled(f"The run was cancelled ({reason}).", reason=reason)
+        tell_cancelled(control.context, cancelled)
         await emitter.finish_torn_down(events.RunFailed(cancelled))
         raise
     await emitter.finish(events.RunCompleted(result))

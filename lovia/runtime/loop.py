@@ -9,11 +9,11 @@ from lovia.errors import MaxTurnsExceeded, OutputValidationError
 from lovia.runtime.activation import activate
 from lovia.runtime.model_turn import model_turn
 from lovia.runtime.output import repair_prompt
-from lovia.runtime.spans import settled
+from lovia.runtime.spans import actor, settled
 from lovia.runtime.steering import message_of
 from lovia.runtime.tool_calls import run_tool_calls
 from lovia.transcript.entries import InputEntry
-from lovia_otel import record_handoff, run_scope, turn_scope
+from lovia_otel import logs, record_handoff, run_scope, turn_scope
 
 if TYPE_CHECKING:
     from lovia.providers.reply import ModelReply
@@ -115,4 +115,7 @@ async def _apply_handoff(run: RunState) -> None:
     run.handoff.clear()
     run.last_input_tokens = None
     record_handoff(source.name, handoff.target.name)
+    logs.agent_handoff(
+        source=source.name, target=handoff.target.name, pending=False, actor=actor(run.ctx)
+    )
     await run.emitter.emit(events.HandoffOccurred(source, handoff.target), source.hooks)

@@ -6,14 +6,17 @@ import itertools
 import time
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from lovia import events
 from lovia.errors import BudgetExceeded, ContextOverflowError, RunCancelled
 from lovia.providers.reply import ModelReply
+from lovia.runtime.content import as_messages
 from lovia.runtime.context_call import prepare_request, shrink_request
 from lovia.runtime.policies import max_reactive_retries
+from lovia.runtime.spans import actor
 from lovia.transcript.deltas import ModelDelta, ReasoningDelta, TextDelta
-from lovia_otel import ChatScope, ChatSizes, chat_scope
+from lovia_otel import ChatScope, ChatSizes, chat_scope, logs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -96,6 +99,7 @@ async def _call(run: RunState, request: ModelRequest, reply: ModelReply) -> None
                         await _tell(run, delta)
         finally:
             _settle(run, reply, scope, first)
+            _show(scope, request, reply)
 
 
 def _scope(run: RunState, request: ModelRequest) -> ChatScope:
@@ -106,6 +110,7 @@ def _scope(run: RunState, request: ModelRequest) -> ChatScope:
         purpose="turn",
         agent=active.agent.name,
         session_id=run.ctx.session_id,
+        **_endpoint(active.provider),
         temperature=settings.temperature,
         top_p=settings.top_p,
         max_tokens=settings.max_tokens,
@@ -148,6 +153,38 @@ async def _tell(run: RunState, delta: ModelDelta) -> None:
         await run.emitter.emit(events.ReasoningDelta(delta.text))
 
 
+def _tell_measured(run: RunState) -> None:
+    """Tell once what the provider counted for the view of the last pass."""
+    passed, run.unmeasured = run.unmeasured, None
+    if passed is None or run.last_input_tokens is None:
+        return
+    logs.context_measured(
+        pass_id=passed.pass_id,
+        tokens_measured=run.last_input_tokens,
+        tokens_after=passed.tokens_after,
+        model=run.active.model,
+        provider=run.active.provider_name,
+        actor=actor(run.ctx),
+    )
+
+
+def _show(scope: ChatScope, request: ModelRequest, reply: ModelReply) -> None:
+    """Offer what was said, for traces that may hold it; nothing is built for others."""
+    scope.content(
+        input_messages=lambda: as_messages(request.entries),
+        output_messages=lambda: as_messages(reply.entries(), finish_reason=reply.finish_reason),
+    )
+
+
+def _endpoint(provider: object) -> dict[str, Any]:
+    """Return where a provider's model is served, as far as it says."""
+    try:
+        address = urlsplit(str(getattr(provider, "base_url", None) or ""))
+        return {"server_address": address.hostname, "server_port": address.port}
+    except ValueError:
+        return {}
+
+
 def _settle(run: RunState, reply: ModelReply, scope: ChatScope, first: float | None) -> None:
     usage = reply.usage
     if usage is None:
@@ -155,6 +192,7 @@ def _settle(run: RunState, reply: ModelReply, scope: ChatScope, first: float | N
         return
     run.ctx.usage.add(usage)
     run.last_input_tokens = usage.input_tokens or None
+    _tell_measured(run)
     scope.settle(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,

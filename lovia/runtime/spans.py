@@ -1,22 +1,45 @@
-"""Settling the spans of a run and of the agents in it."""
+"""The telemetry of a run as a whole, and of the agents in it."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lovia.errors import BudgetExceeded, MaxTurnsExceeded
+from lovia_otel import logs, record_cancellation
+from lovia_otel.logs import Actor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lovia.errors import RunCancelled
+    from lovia.runtime.run_context import RunContext
     from lovia.runtime.state import RunState
     from lovia_otel import RunScope
 
-__all__ = ["settled"]
+__all__ = ["actor", "settled", "tell_cancelled"]
 
 # Not failures: the run goes on when it is resumed with a raised limit.
 _LIMITS: Final = (MaxTurnsExceeded, BudgetExceeded)
+
+
+def actor(ctx: RunContext[Any]) -> Actor:
+    """Return whom a log event of this run is about."""
+    return Actor(
+        agent=str(getattr(ctx.agent, "name", "")), run_id=ctx.run_id, session_id=ctx.session_id
+    )
+
+
+def tell_cancelled(ctx: RunContext[Any], error: RunCancelled) -> None:
+    """Count a cancelled run and tell why it was cancelled, and where."""
+    reason, checkpoint = error.cancellation_reason, error.cancellation_checkpoint
+    record_cancellation(reason, checkpoint)
+    logs.run_cancelled(
+        reason=reason,
+        checkpoint=checkpoint,
+        checkpoints=ctx.cancel_token.checkpoints_passed,
+        actor=actor(ctx),
+    )
 
 
 @contextmanager

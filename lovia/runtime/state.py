@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from lovia.runtime.run_context import RunContext
     from lovia.transcript.entries import TranscriptEntry
 
-__all__ = ["RunState"]
+__all__ = ["RunState", "UnmeasuredPass"]
+
+
+@dataclass(frozen=True)
+class UnmeasuredPass:
+    """A pass whose view the provider has not counted yet; ``tokens_after`` is the estimate."""
+
+    pass_id: str
+    tokens_after: int | None
 
 
 @dataclass
@@ -38,6 +46,7 @@ class RunState:
             ``None`` before the first and after a pass changed the view.
         finish_reason: Why the last answer ended, in the provider's word.
         compactions: Passes that changed the view.
+        unmeasured: The last pass, until the provider has counted its view.
         repairs: Answers that did not have the requested type.
         own_start: Where in the transcript this run's own entries begin.
     """
@@ -52,6 +61,7 @@ class RunState:
     last_input_tokens: int | None = None
     finish_reason: str | None = None
     compactions: int = 0
+    unmeasured: UnmeasuredPass | None = None
     repairs: int = 0
     own_start: int = 0
 

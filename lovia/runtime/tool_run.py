@@ -37,6 +37,9 @@ async def run_tool(
             truncated=outcome.truncated,
             error_type=type(outcome.error).__qualname__ if outcome.error else None,
         )
+        scope.content(
+            tool_arguments=lambda: call.arguments, tool_result=lambda: outcome.entry.output
+        )
     return outcome
 
 

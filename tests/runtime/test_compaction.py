@@ -82,3 +82,18 @@ async def test_a_refusal_teaches_the_window(telemetry: Telemetry) -> None:
         [event for event in seen if isinstance(event, events.ContextCompacted)]
     )
     assert "compact_context" in telemetry.spans
+
+
+async def test_the_provider_s_count_of_a_compacted_view_is_told(telemetry: Telemetry) -> None:
+    """After each pass the next call's prompt tokens are told beside the estimate, by pass."""
+    agent, provider = reading(24, 3_000)
+    seen = await events_of(Runner.stream(agent, "read all"))
+    passes = [event for event in seen if isinstance(event, events.ContextCompacted)]
+    measured = [
+        dict(log.log_record.attributes or {})
+        for log in telemetry.logged.get_finished_logs()
+        if log.log_record.event_name == names.EVENT_CONTEXT_MEASURED
+    ]
+    assert [told[names.COMPACTION_ID] for told in measured] == [event.pass_id for event in passes]
+    counts = {request.tokens for request in provider.requests}
+    assert {told[names.COMPACTION_TOKENS_MEASURED] for told in measured} <= counts

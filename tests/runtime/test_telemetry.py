@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -115,6 +116,71 @@ async def test_a_cancellation_is_on_every_open_span_and_counted_once(telemetry: 
         assert telemetry.spans[name].status.status_code is StatusCode.ERROR
     assert telemetry.attributes("invoke_agent bot")[names.RUN_OUTCOME] == "cancelled"
     assert telemetry.total(names.METRIC_CANCELLATIONS) == 1
+
+
+async def test_a_cancelled_run_and_a_handoff_are_log_events(telemetry: Telemetry) -> None:
+    """Both are told with who, why and where, in the trace of the run."""
+    other = scripted(text("a b c"), name="b")
+    handle = Runner.stream(scripted(call("transfer_to_b"), handoffs=[other]), "go", session_id="s")
+
+    def stop(event: Any) -> None:
+        if isinstance(event, events.TextDelta):
+            handle.cancel("shutdown")
+
+    await events_of(handle, stop)
+    handoff = dict(telemetry.events[names.EVENT_AGENT_HANDOFF].attributes or {})
+    assert (handoff[names.HANDOFF_SOURCE], handoff[names.HANDOFF_TARGET]) == ("bot", "b")
+    cancelled = dict(telemetry.events[names.EVENT_RUN_CANCELLED].attributes or {})
+    assert cancelled[names.CANCELLATION_REASON] == "shutdown"
+    assert cancelled[names.CANCELLATION_CHECKPOINT] == "model_stream"
+    passed = cancelled[names.CANCELLATION_CHECKPOINTS]
+    assert isinstance(passed, int)
+    assert passed > 0
+    assert cancelled[names.CONVERSATION_ID] == "s"
+
+
+@pytest.mark.parametrize("mode", ["NO_CONTENT", "SPAN_ONLY"])
+async def test_content_is_shown_only_when_asked_for(
+    telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    """Messages, arguments and results are on spans when capture is on, and nowhere otherwise."""
+    monkeypatch.setenv(names.ENV_CAPTURE_CONTENT, mode)
+    agent = scripted(
+        *(call("look"), text("ok", reasoning="hm")), tools=[look], instructions="Be brief."
+    )
+    await Runner.run(agent, "secret question")
+    everything = str([span.attributes for span in telemetry.exported.get_finished_spans()])
+    shown = mode == "SPAN_ONLY"
+    assert ("secret question" in everything) is shown
+    if shown:
+        chat = telemetry.attributes("chat scripted")
+        assert [message["role"] for message in json.loads(chat[names.INPUT_MESSAGES])] == [
+            *("system", "user", "assistant", "tool")
+        ]
+        (answer,) = json.loads(chat[names.OUTPUT_MESSAGES])
+        assert [part["type"] for part in answer["parts"]] == ["reasoning", "text"]
+        assert answer["finish_reason"] == "stop"
+        assert telemetry.attributes("execute_tool look")[names.TOOL_CALL_RESULT] == "seen"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "endpoint"),
+    [
+        ("https://api.example.com:8443/v1", ("api.example.com", 8443)),
+        ("http://localhost", ("localhost", None)),
+        ("http://[", (None, None)),
+        (None, (None, None)),
+    ],
+)
+async def test_the_endpoint_is_on_the_model_call(
+    telemetry: Telemetry, base_url: Any, endpoint: Any
+) -> None:
+    """Host and port of the provider's base_url are named; an odd one is left out."""
+    provider = ScriptedProvider([text("ok")])
+    provider.base_url = base_url  # type: ignore[attr-defined] # as providers of vendors have it
+    await Runner.run(scripted(provider=provider), "go")
+    chat = telemetry.attributes("chat scripted")
+    assert (chat.get(names.SERVER_ADDRESS), chat.get(names.SERVER_PORT)) == endpoint
 
 
 async def test_a_failure_before_the_first_turn_is_on_the_run(telemetry: Telemetry) -> None:
