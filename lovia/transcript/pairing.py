@@ -8,7 +8,7 @@ and their results. A *legal cut* lies between units.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lovia.errors import InvalidViewError
@@ -21,6 +21,7 @@ from lovia.transcript.entries import (
     TranscriptEntry,
     is_system,
 )
+from lovia.transcript.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -43,8 +44,8 @@ class Unit:
 
     start: int
     stop: int
-    late: list[int] = field(default_factory=list)
-    unanswered: list[int] = field(default_factory=list)
+    late: tuple[int, ...] = ()
+    unanswered: tuple[int, ...] = ()
     closed: bool = False
 
     def indices(self) -> list[int]:
@@ -62,12 +63,17 @@ class Pairing:
         unit_of: For each index, the position of its unit in ``units``.
         partner: For each call the index of its result, for each result the index of its call, else
             -1.
+        orphans: Indices of results that no call before them asked for.
+        upsets: How often a call died, a dead one was answered or a result came without a call; what
+            a view adds or leaves out on its own changes with it.
     """
 
     def __init__(self, entries: Iterable[TranscriptEntry] = ()) -> None:
         self.units: list[Unit] = []
         self.unit_of: list[int] = []
         self.partner: list[int] = []
+        self.orphans: list[int] = []
+        self.upsets = 0
         self._kinds: list[type] = []
         self._open: dict[str, list[int]] = {}
         self._dead: set[int] = set()
@@ -96,28 +102,34 @@ class Pairing:
                 self._add_call(entry)  # type: ignore[arg-type] # checked by its exact type
             self._kinds.append(kind)
 
-    def dead_calls(
-        self, pending: Collection[str] = (), *, entries: Sequence[TranscriptEntry]
-    ) -> set[int]:
+    def waiting(self, pending: Collection[str]) -> set[int]:
+        """Return the indices of the calls that will still be answered, wherever they stand.
+
+        Args:
+            pending: Their ids. Of several open calls with one id those of the newest batch are
+                meant, as for a result: older ones died.
+        """
+        calls: set[int] = set()
+        for call_id in pending:
+            if unanswered := self._open.get(call_id):
+                newest = self.unit_of[unanswered[-1]]
+                calls.update(index for index in unanswered if self.unit_of[index] == newest)
+        return calls
+
+    def dead_calls(self, pending: Collection[str] = ()) -> set[int]:
         """Return the indices of calls that have no result and can no longer get one in place.
 
         Args:
             pending: Ids of calls that are still waiting (for an approval, a long-running tool).
-            entries: The transcript, to look up ids; only consulted when ``pending`` is not empty.
         """
-        if not pending:
-            return self._dead
-        return {i for i in self._dead if getattr(entries[i], "call_id", None) not in pending}
+        return self._dead - self.waiting(pending) if pending else self._dead
 
-    def is_open(
-        self, unit: Unit, pending: Collection[str] = (), *, entries: Sequence[TranscriptEntry]
-    ) -> bool:
-        """Tell whether a call of the unit may still be answered, so that the unit must stay."""
-        if not unit.unanswered:
-            return False
-        if not unit.closed:
-            return True
-        return any(getattr(entries[i], "call_id", None) in pending for i in unit.unanswered)
+    def open_units(self, pending: Collection[str] = ()) -> set[int]:
+        """Return the positions of units with a call that may still be answered."""
+        numbers = {self.unit_of[index] for index in self.waiting(pending)}
+        if self._batch is not None and self.units[self._batch].unanswered:
+            numbers.add(self._batch)
+        return numbers
 
     def is_legal_cut(self, position: int) -> bool:
         """Tell whether the transcript may be cut before ``position`` without splitting a unit."""
@@ -161,7 +173,7 @@ class Pairing:
         unit = self.units[target]
         unit.stop = len(self._kinds)
         unit.closed = False
-        self._dead.difference_update(unit.unanswered)
+        self._revive(unit.unanswered)
         return True
 
     def _new_unit(self) -> None:
@@ -176,25 +188,27 @@ class Pairing:
     def _add_call(self, entry: ToolCallEntry) -> None:
         index = len(self.partner) - 1
         self._batch = self.unit_of[index]
-        self.units[self._batch].unanswered.append(index)
+        self.units[self._batch].unanswered += (index,)
         self._open.setdefault(entry.call_id, []).append(index)
 
     def _add_result(self, entry: ToolResultEntry) -> None:
         index = len(self.partner) - 1
         call = self._take_open_call(entry.call_id)
         if call is None:
+            self.orphans.append(index)
+            self.upsets += 1
             self._new_unit()
             return
         number = self.unit_of[call]
         unit = self.units[number]
         self.partner[index], self.partner[call] = call, index
-        unit.unanswered.remove(call)
-        self._dead.discard(call)
+        unit.unanswered = tuple(index for index in unit.unanswered if index != call)
+        self._revive([call])
         if unit.stop == index:
             self._join_unit(number)
         else:
             self.unit_of.append(number)
-            unit.late.append(index)
+            unit.late += (index,)
 
     def _take_open_call(self, call_id: str) -> int | None:
         """Take the call that a result answers: the earliest open one of the newest batch."""
@@ -213,7 +227,14 @@ class Pairing:
             unit = self.units[self._batch]
             unit.closed = True
             self._dead.update(unit.unanswered)
+            self.upsets += bool(unit.unanswered)
             self._batch = None
+
+    def _revive(self, calls: Iterable[int]) -> None:
+        """Take calls off the dead ones, if they are among them."""
+        dead = self._dead.intersection(calls)
+        self._dead -= dead
+        self.upsets += bool(dead)
 
 
 def pair(entries: Iterable[TranscriptEntry]) -> Pairing:
@@ -299,7 +320,8 @@ def _check_pairs(entries: Sequence[TranscriptEntry], pending: Collection[str]) -
             message = f"Entry {index} is a result for {entry.call_id[:80]!r}, which no call made."
             hint = "Remove a call and its result together."
             raise InvalidViewError(message, rule="orphan_result", index=index, hint=hint)
-    dead = pairing.dead_calls(pending, entries=entries)
+    # A view shows ids that do not encode in their clean form.
+    dead = pairing.dead_calls({*pending, *map(clean_text, pending)})
     if dead:
         index = min(dead)
         entry = entries[index]

@@ -87,7 +87,7 @@ def find_problems(
 
 def _call_problems(entries: Sequence[TranscriptEntry]) -> Iterator[Problem]:
     pairing = Pairing(entries)
-    dead = pairing.dead_calls(entries=entries)
+    dead = pairing.dead_calls()
     seen: Counter[str] = Counter()
     for index, entry in enumerate(entries):
         if isinstance(entry, ToolResultEntry) and pairing.partner[index] < 0:

@@ -39,7 +39,9 @@ def test_a_reused_id_pairs_within_its_own_batch() -> None:
     entries: list[TranscriptEntry] = [C("a"), U(), C("a"), T("a")]
     pairing = pair(entries)
     assert pairing.partner == [-1, -1, 3, 2]
-    assert pairing.dead_calls(entries=entries) == {0}
+    assert pairing.dead_calls() == {0}
+    waiting = pair([*entries, U(), C("a")])
+    assert waiting.dead_calls(["a"]) == {0}
 
 
 def test_equal_ids_in_one_batch_pair_in_order() -> None:
@@ -52,9 +54,9 @@ def test_a_waiting_call_is_not_dead() -> None:
     """A call that waits for an approval is open although other messages follow."""
     entries: list[TranscriptEntry] = [U(), C("a"), U(), A()]
     pairing = pair(entries)
-    assert pairing.dead_calls(["a"], entries=entries) == set()
-    assert pairing.is_open(pairing.units[1], ["a"], entries=entries)
-    assert not pairing.is_open(pairing.units[1], entries=entries)
+    assert pairing.dead_calls(["a"]) == set()
+    assert pairing.open_units(["a"]) == {1}
+    assert pairing.open_units() == set()
 
 
 def test_growth_gives_the_same_structure_as_one_go() -> None:

@@ -146,7 +146,7 @@ def _special_entries(
         shows = replacement_entry(transcript[index], how, index)
         entry = shows if isinstance(how, Literal) else with_mark(shows, Replaced(index, how), owner)
         special[index] = [(entry, index)]
-    for call in sorted(pairing.dead_calls(pending, entries=transcript)):
+    for call in sorted(pairing.dead_calls(pending)):
         unit = pairing.units[pairing.unit_of[call]]
         shown = special.setdefault(unit.stop - 1, [(transcript[unit.stop - 1], unit.stop - 1)])
         call_id = clean_entry(transcript[call]).call_id  # type: ignore[union-attr] # a call, by its index

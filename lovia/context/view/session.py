@@ -162,11 +162,11 @@ class SessionView:
         self._render(rendered)
 
     def _append(self, known: int, new: Sequence[TranscriptEntry], waiting: frozenset[str]) -> None:
-        odd_before = self._oddities()
+        upsets = self.pairing.upsets
         self.pairing.extend(new)
         self._note_dirty(known, new)
         revealed = self._reveal_late_answers(known)
-        structural = self._oddities() != odd_before or waiting != self._pending
+        structural = self.pairing.upsets != upsets or waiting != self._pending
         self._pending = waiting
         if revealed or structural or (self._rendered is None and (self._dirty or self.decisions)):
             self._render()
@@ -175,10 +175,6 @@ class SessionView:
             self._rendered.entries.extend(shown)
             self._rendered.sources.extend(range(known, known + len(new)))
             self._view_tokens += self._counted(shown)
-
-    def _oddities(self) -> tuple[int, int]:
-        """Return how many dead calls and orphaned results there are."""
-        return len(self.pairing.dead_calls(entries=())), len(self.pairing.orphans)
 
     def _note_dirty(self, known: int, new: Sequence[TranscriptEntry]) -> None:
         for index, entry in enumerate(new, known):
@@ -223,7 +219,7 @@ class SessionView:
             self._view_tokens = counter.entries(self._rendered.entries)
 
     def _render(self, rendered: Rendered | None = None) -> None:
-        odd = self.pairing.orphans or self.pairing.dead_calls(self._pending, entries=self._seen)
+        odd = self.pairing.orphans or self.pairing.dead_calls(self._pending)
         if not self.decisions and not self._dirty and not odd:
             self._rendered = None
             return

@@ -57,13 +57,17 @@ class Source:
         return self.view.transcript
 
     def units(self, start: int, stop: int) -> Iterator[Unit]:
-        """Yield the units that begin in a range of the transcript and may be removed."""
+        """Yield the units that lie in a range of the transcript and may be removed.
+
+        A unit with a late result after the range is not among them: the result may have just come.
+        """
         pairing = self.view.pairing
         number = pairing.unit_of[start] if start < len(pairing.unit_of) else len(pairing.units)
         for unit in pairing.units[number:]:
             if unit.start >= stop:
                 return
-            if unit.start >= start and not any(index in self.fixed for index in unit.indices()):
+            indices = unit.indices()
+            if indices[0] >= start and indices[-1] < stop and self.fixed.isdisjoint(indices):
                 yield unit
 
     def tail_start(
@@ -138,9 +142,8 @@ def fixed_indices(
     newest = newest_user(entries)
     if newest is not None:
         fixed.add(newest)
-    for unit in pairing.units[-1:] if not view.pending else pairing.units:
-        if pairing.is_open(unit, view.pending, entries=entries):
-            fixed.update(unit.indices())
+    for number in pairing.open_units(view.pending):
+        fixed.update(pairing.units[number].indices())
     fixed.update(_later_system(entries, window, size))
     if pinned is not None:
         for index, entry in enumerate(entries):
