@@ -75,6 +75,9 @@ if TYPE_CHECKING:
         RunHandle,
         Runner,
         RunResult,
+        assistant,
+        system,
+        user,
     )
     from lovia.stores import (
         InMemorySession,
@@ -167,10 +170,13 @@ __all__ = [
     "TranscriptFormatError",
     "Usage",
     "UserError",
+    "assistant",
     "current_prompt_tokens",
     "extract_compaction_summary",
     "make_summary_entry",
+    "system",
     "tool",
+    "user",
 ]
 
 # Where each public name comes from.
@@ -235,6 +241,9 @@ _HOMES = {
         "RunHandle",
         "RunResult",
         "Runner",
+        "assistant",
+        "system",
+        "user",
     ),
     "lovia.stores": (
         "InMemorySession",

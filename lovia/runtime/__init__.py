@@ -7,6 +7,7 @@ from lovia.runtime.approvals import ApprovalChannel
 from lovia.runtime.as_tool import agent_as_tool
 from lovia.runtime.handle import RunHandle
 from lovia.runtime.handoff import Handoff
+from lovia.runtime.messages import assistant, system, user
 from lovia.runtime.output import OutputRepairStrategy
 from lovia.runtime.result import RunResult
 from lovia.runtime.run_context import RunContext
@@ -24,4 +25,7 @@ __all__ = [
     "RunResult",
     "Runner",
     "agent_as_tool",
+    "assistant",
+    "system",
+    "user",
 ]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 from lovia.errors import UserError
 from lovia.providers.base import ModelSettings
 from lovia.retry import RetryPolicy
 from lovia.runtime.models import resolve_provider
+from lovia.runtime.run_context import TDeps
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from typing import Self
+    from typing import Self, Unpack
 
     from lovia.hooks import AgentHooks
     from lovia.providers.base import Provider
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from lovia.runtime.guardrails import GuardrailFn
     from lovia.runtime.handle import RunHandle
     from lovia.runtime.handoff import Handoff
+    from lovia.runtime.options import RunInput, RunKeywords
     from lovia.runtime.output import OutputRepairStrategy
     from lovia.runtime.result import RunResult
     from lovia.runtime.run_context import RunContext
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Agent", "InstructionsFn"]
 
-TDeps = TypeVar("TDeps")
 #: Returns a piece of the system prompt for a run; an empty one is left out.
 InstructionsFn: TypeAlias = "Callable[[RunContext[Any]], str | Awaitable[str]]"
 
@@ -39,9 +40,11 @@ def _default_policy() -> Any:
     return CompactingContextPolicy()
 
 
-@dataclass
+@dataclass(eq=False)
 class Agent(Generic[TDeps]):
     """A description of an agent; share it freely, vary it with :meth:`clone`.
+
+    Two agents are the same only when they are one object.
 
     Attributes:
         name: Its name, in events, telemetry and handoffs.
@@ -125,19 +128,19 @@ class Agent(Generic[TDeps]):
         """Return a copy with some fields replaced."""
         return replace(self, **overrides)
 
-    async def run(self, input: Any, **kwargs: Any) -> RunResult:
+    async def run(self, input: RunInput, **kwargs: Unpack[RunKeywords]) -> RunResult:
         """Run to the end; see :meth:`lovia.Runner.run`."""
         from lovia.runtime.runner import Runner
 
         return await Runner.run(self, input, **kwargs)
 
-    def run_sync(self, input: Any, **kwargs: Any) -> RunResult:
+    def run_sync(self, input: RunInput, **kwargs: Unpack[RunKeywords]) -> RunResult:
         """Run to the end from code that is not async; see :meth:`lovia.Runner.run_sync`."""
         from lovia.runtime.runner import Runner
 
         return Runner.run_sync(self, input, **kwargs)
 
-    def stream(self, input: Any, **kwargs: Any) -> RunHandle:
+    def stream(self, input: RunInput, **kwargs: Unpack[RunKeywords]) -> RunHandle:
         """Start a run and watch it; see :meth:`lovia.Runner.stream`."""
         from lovia.runtime.runner import Runner
 

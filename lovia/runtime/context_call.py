@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
 from lovia.context.policy import ContextPolicyResult, PolicyContext
-from lovia.errors import LoviaError
+from lovia.errors import BudgetExceeded, LoviaError, RunCancelled, UserError
 from lovia.events import ContextCompacted
 from lovia.runtime.policies import as_result, state_key
 from lovia.runtime.state import UnmeasuredPass
 from lovia.runtime.summary_share import SummaryShare
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from lovia.context.policy import ViewKind
     from lovia.errors import ContextOverflowError
+    from lovia.runtime.manual import CompactionTicket
     from lovia.runtime.request import ModelRequest
     from lovia.runtime.state import RunState
 
@@ -25,7 +28,14 @@ __all__ = ["prepare_request", "shrink_request"]
 
 async def prepare_request(run: RunState) -> ModelRequest:
     """Ask the policy for the view of the next call and build the request from it."""
-    return await _request(run, None)
+    ticket = run.control.desk.take()
+    if ticket is not None:
+        request = await _compact_on_request(run, ticket)
+        if request is not None:
+            return request
+    ctx = _policy_context(run)
+    request, _ = await _request(run, ctx, run.active.policy.apply(run.entries, ctx=ctx))
+    return request
 
 
 async def shrink_request(
@@ -36,7 +46,10 @@ async def shrink_request(
     Returns:
         The request, or ``None`` when it is not really smaller than the one that was refused.
     """
-    request = await _request(run, error)
+    policy: Any = run.active.policy
+    ctx = _policy_context(run)
+    asked = policy.apply_reactive(run.entries, ctx=ctx, error=error)
+    request, _ = await _request(run, ctx, asked, reactive=True)
     if request.view == refused.view:
         return None
     smaller = request.counted < refused.counted
@@ -45,34 +58,53 @@ async def shrink_request(
     return request if smaller else None
 
 
-async def _request(run: RunState, error: ContextOverflowError | None) -> ModelRequest:
-    """Get a view, measure it, and tell when it was cut anew."""
+async def _compact_on_request(run: RunState, ticket: CompactionTicket) -> ModelRequest | None:
+    """Compact because somebody asked; a failure is the asker's, and the run goes on without."""
+    policy: Any = run.active.policy
+    if not callable(getattr(policy, "compact_now", None)):
+        message = f"{type(policy).__name__} does not compact on request."
+        hint = "Use a policy with compact_now(), such as CompactingContextPolicy."
+        ticket.settle(error=UserError(message, hint=hint))
+        return None
     ctx = _policy_context(run)
-    result = await _ask(run, ctx, error)
+    try:
+        asked = policy.compact_now(run.entries, ctx=ctx, focus=ticket.focus)
+        request, event = await _request(run, ctx, asked)
+        ticket.settle(event)
+        return request
+    except (RunCancelled, BudgetExceeded):
+        raise
+    except Exception as error:  # noqa: BLE001 - raised where the ticket is awaited
+        ticket.settle(error=error)
+        return None
+    finally:
+        ticket.settle()
+
+
+async def _request(
+    run: RunState, ctx: PolicyContext, asked: Awaitable[Any], *, reactive: bool = False
+) -> tuple[ModelRequest, ContextCompacted | None]:
+    """Get a view, measure it, and tell when it was cut anew; the event comes back as well."""
+    result = await _answer(run, asked)
     request = await anyio.to_thread.run_sync(run.log.build, run.active, result, run.entries)
-    if result.view == "compacted":
-        run.compactions += 1
-        run.last_input_tokens = None  # what the provider counted last was another view
-        event = ContextCompacted.of(
-            replace(result, sizes=request.sizes), run.entries, ctx=ctx, reactive=error is not None
-        )
-        if event.pass_id is not None:
-            run.unmeasured = UnmeasuredPass(event.pass_id, event.tokens_after_estimate)
-        await run.emitter.emit(event)
-    return request
+    if result.view != "compacted":
+        return request, None
+    run.compactions += 1
+    run.last_input_tokens = None  # what the provider counted last was another view
+    measured = replace(result, sizes=request.sizes)
+    event = ContextCompacted.of(measured, run.entries, ctx=ctx, reactive=reactive)
+    if event.pass_id is not None:
+        run.unmeasured = UnmeasuredPass(event.pass_id, event.tokens_after_estimate)
+    await run.emitter.emit(event)
+    return request, event
 
 
-async def _ask(
-    run: RunState, ctx: PolicyContext, error: ContextOverflowError | None
-) -> ContextPolicyResult:
-    """Call the policy, in its normal or in its reactive form, and check what it returns."""
+async def _answer(run: RunState, asked: Awaitable[Any]) -> ContextPolicyResult:
+    """Wait for the policy's answer and check it; what the policy spends is booked as summaries'."""
     policy, transcript = run.active.policy, run.entries
     length, last = len(transcript), transcript[-1]
     with SummaryShare(run.ctx.usage):
-        if error is None:
-            returned = await policy.apply(transcript, ctx=ctx)
-        else:
-            returned = await policy.apply_reactive(transcript, ctx=ctx, error=error)  # type: ignore[attr-defined] # the caller has looked
+        returned = await asked
     await run.emitter.flush()
     if len(transcript) != length or transcript[-1] is not last:
         message = f"The policy {type(policy).__name__} edited the transcript."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lovia.runtime.approvals import ApprovalChannel
 from lovia.runtime.channel import EventChannel
 from lovia.runtime.interrupt import Interrupt
+from lovia.runtime.manual import CompactionDesk
 from lovia.runtime.run_context import RunContext
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class RunControl:
         channel: The way of its events.
         interrupt: Its stop button.
         approvals: Its open questions.
+        desk: Requests for compaction.
     """
 
     def __init__(self, options: RunOptions) -> None:
@@ -37,5 +39,7 @@ class RunControl:
             mailbox=options.mailbox,
         )
         self.channel = EventChannel()
-        self.interrupt = Interrupt(options.cancel_token)
+        self.interrupt = Interrupt(options.cancel_token, options.outer)
         self.approvals = ApprovalChannel()
+        self.desk = CompactionDesk()
+        self.context._interrupt = self.interrupt  # noqa: SLF001 - for runs inside its tools

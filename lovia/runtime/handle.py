@@ -10,6 +10,7 @@ from lovia.errors import RunCancelled, UserError
 from lovia.runtime.background import BackgroundTask
 from lovia.runtime.control import RunControl
 from lovia.runtime.execution import execute
+from lovia.runtime.manual import CompactionTicket
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator
@@ -62,6 +63,20 @@ class RunHandle:
         """The calls that wait for consent; answers may come from any task."""
         return self._control.approvals
 
+    def compact(self, *, focus: str | None = None) -> CompactionTicket:
+        """Ask for a compaction before the next model call.
+
+        Args:
+            focus: What the summary should dwell on.
+
+        Returns:
+            A ticket; awaiting it gives the ``ContextCompacted`` event, or raises ``UserError`` when
+            the agent's policy cannot compact on request.
+        """
+        ticket = CompactionTicket(focus, self._read_by_me)
+        self._control.desk.put(ticket)
+        return ticket
+
     def cancel(self, reason: str | None = None) -> None:
         """Ask the run to stop.
 
@@ -84,7 +99,7 @@ class RunHandle:
         if not self._begun:
             async with self:
                 return await self.result()
-        if self._reader in {None, anyio.get_current_task().id}:
+        if self._reader is None or self._read_by_me():
             self._control.channel.stop_reading()  # nobody else reads, so nobody is waited for
         try:
             await self._ended.wait()
@@ -126,6 +141,10 @@ class RunHandle:
             kind = error = trace = None  # the block's own error leaves it as it is, in no group
         await self._tasks.__aexit__(kind, error, trace)
 
+    def _read_by_me(self) -> bool:
+        """Tell whether the current task is the one that reads the events."""
+        return self._reader == anyio.get_current_task().id
+
     @property
     def _begun(self) -> bool:
         return self._tasks is not None or self._background is not None
@@ -141,6 +160,7 @@ class RunHandle:
             self._outcome = RunCancelled(f"The run was cancelled ({reason}).", reason=reason)
             raise
         finally:
+            self._control.desk.close()
             self._ended.set()
 
     async def _next(self) -> Event | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 import anyio
 
@@ -20,18 +21,27 @@ class Interrupt:
 
     The token alone is noticed at the next safe point. A model call has no effect that could get
     lost, so waiting for one is interrupted at once; tools that already run are let finish, since
-    what they did has to be recorded.
+    what they did has to be recorded. A run inside a tool is interrupted with the outer one.
+
+    Attributes:
+        token: What is noticed at safe points.
+        inner: The stop buttons of runs inside this run's tools.
     """
 
-    def __init__(self, token: CancelToken) -> None:
+    def __init__(self, token: CancelToken, outer: Interrupt | None = None) -> None:
         self.token = token
         self._scope: anyio.CancelScope | None = None
+        self.inner: WeakSet[Interrupt] = WeakSet()
+        if outer is not None:
+            outer.inner.add(self)
 
     def cancel(self, reason: str | None = None) -> None:
         """Ask the run to stop, and interrupt it where that is safe."""
         self.token.cancel(reason)
         if self._scope is not None:
             self._scope.cancel()
+        for inner in tuple(self.inner):
+            inner.cancel(reason)
 
     @contextmanager
     def allowed(self, checkpoint: str) -> Iterator[None]:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from lovia import events
 from lovia.errors import MaxTurnsExceeded, OutputValidationError
 from lovia.runtime.activation import activate
+from lovia.runtime.messages import user
 from lovia.runtime.model_turn import model_turn
 from lovia.runtime.output import repair_prompt
 from lovia.runtime.spans import actor, settled
-from lovia.runtime.steering import message_of
 from lovia.runtime.tool_calls import run_tool_calls
-from lovia.transcript.entries import InputEntry
 from lovia_otel import logs, record_handoff, run_scope, turn_scope
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ async def _turn(run: RunState) -> ModelReply:
 async def _take_up_messages(run: RunState) -> None:
     """Add to the transcript what was pushed into the mailbox since the last turn."""
     for content in run.ctx.mailbox.drain():
-        entry = message_of(content)
+        entry = user(content)
         run.append([entry])
         shown = entry.content if isinstance(entry.content, str) else list(entry.content)
         await run.emitter.emit(events.UserMessageInjected(shown, run.ctx.turn))
@@ -102,7 +101,7 @@ def _output_of(run: RunState, reply: ModelReply) -> Any:
         prompt = repair_prompt(run.active.agent.output_repair, error, run.repairs)
         if prompt is None:
             raise
-        run.append([InputEntry("user", prompt)])
+        run.append([user(prompt)])
         return _TRY_AGAIN
 
 

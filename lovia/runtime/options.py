@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 from uuid import uuid4
 
 from lovia.cancellation import CancelToken
@@ -26,10 +26,11 @@ from lovia.transcript.entries import (
 if TYPE_CHECKING:
     from lovia.retry import RetryPolicy
     from lovia.runtime.agent import Agent, InstructionsFn
+    from lovia.runtime.interrupt import Interrupt
     from lovia.stores.session import Session
     from lovia.usage import RunBudget
 
-__all__ = ["RunInput", "RunOptions", "input_entries"]
+__all__ = ["RunInput", "RunKeywords", "RunOptions", "input_entries"]
 
 #: What a run may start with: text, parts of one message, or entries.
 RunInput: TypeAlias = (
@@ -42,7 +43,7 @@ _ENTRIES = (InputEntry, AssistantTextEntry, ReasoningEntry, ToolCallEntry, ToolR
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The arguments of one ``Runner`` call."""
+    """The arguments of one ``Runner`` call, and the run that it happens in, if any."""
 
     agent: Agent[Any]
     input: Any
@@ -57,7 +58,24 @@ class RunOptions:
     mailbox: Mailbox = field(default_factory=Mailbox)
     session: Session | None = None
     session_id: str | None = None
+    outer: Interrupt | None = None
     run_id: str = field(default_factory=lambda: uuid4().hex)
+
+
+class RunKeywords(TypedDict, total=False):
+    """The keyword arguments of a ``Runner`` call; :meth:`lovia.Runner.stream` explains them."""
+
+    deps: Any
+    output_type: Any
+    extra_instructions: str | InstructionsFn | None
+    max_turns: int
+    budget: RunBudget | None
+    cancel_token: CancelToken | None
+    mailbox: Mailbox | None
+    retry: RetryPolicy | None
+    context_policy: Any
+    session: Session | None
+    session_id: str | None
 
 
 def input_entries(value: Any) -> list[TranscriptEntry]:

@@ -11,11 +11,18 @@ from lovia.usage import RunBudget, Usage
 
 if TYPE_CHECKING:
     from lovia.runtime.agent import Agent
+    from lovia.runtime.interrupt import Interrupt
     from lovia.transcript.entries import TranscriptEntry
 
 __all__ = ["RunContext"]
 
-TDeps = TypeVar("TDeps")
+if TYPE_CHECKING:
+    import typing_extensions
+
+    # The type of ``deps``; who does not say it may pass anything.
+    TDeps = typing_extensions.TypeVar("TDeps", default=Any)
+else:
+    TDeps = TypeVar("TDeps")
 
 
 @dataclass
@@ -49,6 +56,7 @@ class RunContext(Generic[TDeps]):
     cancel_token: CancelToken = field(default_factory=CancelToken)
     mailbox: Mailbox = field(default_factory=Mailbox)
     _system_prompt: str = field(default="", repr=False)
+    _interrupt: Interrupt | None = field(default=None, repr=False)
 
     @property
     def system_prompt(self) -> str:

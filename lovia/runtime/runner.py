@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import anyio
 
@@ -15,7 +15,7 @@ from lovia.runtime.steering import Mailbox
 if TYPE_CHECKING:
     from lovia.retry import RetryPolicy
     from lovia.runtime.agent import Agent, InstructionsFn
-    from lovia.runtime.options import RunInput
+    from lovia.runtime.options import RunInput, RunKeywords
     from lovia.runtime.result import RunResult
     from lovia.stores.session import Session
     from lovia.usage import RunBudget
@@ -83,7 +83,9 @@ class Runner:
         )
 
     @classmethod
-    async def run(cls, agent: Agent[Any], input: RunInput, **kwargs: Any) -> RunResult:
+    async def run(
+        cls, agent: Agent[Any], input: RunInput, **kwargs: Unpack[RunKeywords]
+    ) -> RunResult:
         """Run to the end and return the result.
 
         Args:
@@ -103,6 +105,8 @@ class Runner:
         return await cls.stream(agent, input, **kwargs).result()
 
     @classmethod
-    def run_sync(cls, agent: Agent[Any], input: RunInput, **kwargs: Any) -> RunResult:
+    def run_sync(
+        cls, agent: Agent[Any], input: RunInput, **kwargs: Unpack[RunKeywords]
+    ) -> RunResult:
         """Run to the end from code that is not async; see :meth:`run`."""
         return anyio.run(partial(cls.run, agent, input, **kwargs))

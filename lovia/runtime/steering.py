@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from lovia.transcript.entries import ContentPart, FilePart, ImagePart, InputEntry, TextPart
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from lovia.transcript.entries import ContentPart
 
 __all__ = ["InjectedContent", "Mailbox"]
 
@@ -43,9 +43,3 @@ class Mailbox:
         """Return all waiting messages, oldest first, and forget them."""
         waiting, self._waiting = self._waiting, {}
         return list(waiting.values())
-
-
-def message_of(content: InjectedContent) -> InputEntry:
-    """Return a message from the mailbox as a transcript entry."""
-    one_part = isinstance(content, (TextPart, ImagePart, FilePart))
-    return InputEntry("user", [content] if one_part else content)  # type: ignore[arg-type, list-item] # narrowed by the line above

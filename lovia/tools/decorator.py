@@ -94,6 +94,8 @@ def tool(
             message = f"@tool decorates a function, not {function!r}."
             raise UserError(message, hint="Pass options by keyword.")
         title = name or _name_of(function)
+        if title == "<lambda>":
+            raise UserError("A lambda has no name.", hint="Name the tool: tool(fn, name=...).")
         arguments = FunctionArguments.of(function, tool=title, strict=strict, local_names=names)
         return Tool(
             name=title,

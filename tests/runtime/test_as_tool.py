@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 
 from lovia import (
@@ -13,6 +14,7 @@ from lovia import (
     RunBudget,
     RunCancelled,
     RunContext,
+    RunHandle,
     Runner,
     ToolResultEntry,
     events,
@@ -118,6 +120,28 @@ async def test_a_stop_reaches_the_inner_run() -> None:
     assert isinstance(failed.error, RunCancelled)
     assert failed.error.reason == "shutdown"
     assert len(provider_of(inner).requests) == 1
+
+
+async def test_an_inner_model_call_is_interrupted_at_once() -> None:
+    """The stop button of the outer run ends the wait of the inner one."""
+
+    async def never(_request: Any) -> Any:
+        await anyio.sleep(30)
+
+    inner = scripted(never, name="inner")
+    outer = scripted(call("ask_inner", {"input": "x"}), text("never"), tools=[inner.as_tool()])
+
+    async def stop(handle: RunHandle) -> None:
+        await anyio.wait_all_tasks_blocked()
+        handle.cancel()
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks, Runner.stream(outer, "go") as handle:
+            async for event in handle:
+                if isinstance(event, events.ToolCallStarted):
+                    tasks.start_soon(stop, handle)
+    assert isinstance(event, events.RunFailed)
+    assert isinstance(event.error, RunCancelled)
 
 
 async def test_the_inner_run_is_below_the_tool(telemetry: Telemetry) -> None:

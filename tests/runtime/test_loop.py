@@ -10,6 +10,7 @@ import pytest
 from lovia import (
     Agent,
     AgentHooks,
+    AssistantTextEntry,
     BudgetExceeded,
     InputEntry,
     LoviaError,
@@ -22,8 +23,11 @@ from lovia import (
     TextPart,
     ToolCallEntry,
     UserError,
+    assistant,
     events,
+    system,
     tool,
+    user,
 )
 from lovia.testing import ScriptedProvider, batch, broken, call, text
 from tests.runtime.support import Untouched, events_of, kinds, provider_of, scripted
@@ -101,6 +105,11 @@ async def test_a_request_does_not_change_after_it_was_sent() -> None:
         ([TextPart("hi")], [InputEntry("user", [TextPart("hi")])]),
         (TextPart("hi"), [InputEntry("user", [TextPart("hi")])]),
         (InputEntry("user", "hi"), [InputEntry("user", "hi")]),
+        ([user(TextPart("hi"))], [InputEntry("user", [TextPart("hi")])]),
+        (
+            [system("s"), user("hi"), assistant("ho")],
+            [InputEntry("system", "s"), InputEntry("user", "hi"), AssistantTextEntry("ho")],
+        ),
         (
             [InputEntry("system", "s"), InputEntry("user", "hi")],
             [InputEntry("system", "s"), InputEntry("user", "hi")],

@@ -115,7 +115,7 @@ def test_the_run_context_is_no_parameter() -> None:
     """A first parameter annotated with the run context is not shown to the model."""
 
     def with_context(anything: RunContext[str], a: int) -> None: ...
-    def bare(ctx: RunContext, a: int) -> None: ...  # type: ignore[type-arg]
+    def bare(ctx: RunContext, a: int) -> None: ...
     def quoted(ctx: "lovia.RunContext[Unknown]", a: int) -> None: ...  # type: ignore[name-defined] # noqa: F821, UP037
 
     for function in (with_context, bare, quoted):
