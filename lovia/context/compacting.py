@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from lovia.context.archive import CompactionArchive
 from lovia.context.options import CompactionOptions, renamed
 from lovia.context.pipeline.calls import Call, CallDesk
 from lovia.context.pipeline.due import due, rested
@@ -14,18 +16,16 @@ from lovia.context.pipeline.report import PassFacts, PassReport
 from lovia.context.policy import ContextPolicyResult, ContextStage, PolicyContext, ViewKind
 from lovia.context.recall import recall_tool
 from lovia.context.stages.defaults import default_stages, stages_for
+from lovia.context.summarizer import Summarizer
 from lovia.context.view.source import fixed_indices
 from lovia.events import ArchiveCallback, ContextCompacted
+from lovia.tokens.counter import TokenCounter
+from lovia.transcript.entries import TranscriptEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from lovia.context.archive import CompactionArchive
-    from lovia.context.summarizer import Summarizer
     from lovia.errors import ContextOverflowError
-    from lovia.tokens.counter import TokenCounter
     from lovia.tools import Tool
-    from lovia.transcript.entries import TranscriptEntry
+
 
 __all__ = ["CompactingContextPolicy"]
 
@@ -178,9 +178,10 @@ class CompactingContextPolicy:
 
     def _replay(self, call: Call) -> ContextPolicyResult:
         """Return the view as earlier decisions give it; no pass, no span."""
+        view = call.memory.view
+        call.memory.sent = len(view.transcript)
         call.memory.last_raw = call.size.raw
         call.memory.stale_count = None
-        view = call.memory.view
         sizes = call.sizes(call.size.tokens)
         if view.is_original:
             return ContextPolicyResult(call.entries, changed=False, sizes=sizes)
@@ -218,7 +219,7 @@ class CompactingContextPolicy:
             limits=call.limits,
             history=call.history,
             counter=call.counter,
-            new_from=call.sync.new_from,
+            new_from=call.memory.sent,
             fixed=fixed,
             focus=focus,
         )
@@ -229,6 +230,7 @@ class CompactingContextPolicy:
         if changed:
             memory.view.adopt(report.decisions, report.rendered)
             memory.stale_count = call.ctx.last_input_tokens
+        memory.sent = len(memory.view.transcript)
         memory.last_raw = memory.view.view_tokens + call.overhead
         memory.stall = rested(call, report.request_after, changed=changed)
         self._desk.save(call)
