@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from lovia.context.options import CompactionOptions
-    from lovia.context.view.session import Sync
     from lovia.tokens.counter import TokenCounter
     from lovia.transcript.entries import TranscriptEntry
 
@@ -31,7 +30,6 @@ class Call:
         ctx: The call as the runner describes it.
         entries: The transcript.
         memory: The conversation.
-        sync: What is new in the transcript.
         counter: Counts tokens.
         overhead: Counted tokens beside the entries.
         size: The request as it would be sent.
@@ -42,7 +40,6 @@ class Call:
     ctx: PolicyContext
     entries: list[TranscriptEntry]
     memory: SessionMemory
-    sync: Sync
     counter: TokenCounter
     overhead: int
     size: RequestSize
@@ -92,12 +89,12 @@ class CallDesk:
         """Give a call its conversation, up to date and for itself alone."""
         counter = await self._counters.of(ctx)
         async with self._flights.turn(ctx.session_id or id(ctx.state)):
-            memory, sync = self._store.open(entries, ctx, counter)
+            memory = self._store.open(entries, ctx, counter)
             overhead = memory.request_overhead(ctx, counter)
             model = facts_key(ctx, counter)
             size = self._measure(memory, ctx, model, memory.view.view_tokens + overhead, counter)
             limits = self._limits(ctx, self._facts(model, memory))
-            yield Call(ctx, entries, memory, sync, counter, overhead, size, limits, model)
+            yield Call(ctx, entries, memory, counter, overhead, size, limits, model)
 
     def limits(self, call: Call) -> WindowLimits:
         """Return the limits of a call by what is known now."""

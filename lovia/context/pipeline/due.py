@@ -33,7 +33,7 @@ def due(call: Call, options: CompactionOptions, stages: Sequence[ContextStage]) 
     A newly arrived batch may hold results that are too large to send, whatever the size of the
     request. Otherwise nothing happens between trigger and target: compaction comes in rare bursts.
     """
-    new = call.entries[call.sync.new_from :]
+    new = call.entries[call.memory.sent :]
     limits, view = call.limits, call.memory.view
     over = limits.trigger is not None and call.size.tokens > limits.trigger
     crowded = options.max_entries is not None and view.view_length > options.max_entries

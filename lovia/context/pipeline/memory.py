@@ -17,7 +17,9 @@ import anyio
 
 from lovia.context.pipeline.saved import SavedMemory, StateUnusable, load, save, set_aside
 from lovia.context.summarizer.breaker import Breaker
-from lovia.context.view.session import SessionView, Sync
+from lovia.context.view.session import SessionView
+from lovia.context.view.validity import allowed_decisions
+from lovia.errors import InvalidViewError
 from lovia.transcript.digest import PrefixChain
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ class SessionMemory:
         breaker: The summarizer's circuit breaker.
         models: What was learned, by provider and model.
         stall: Useless passes in a row, or ``None``.
+        sent: How many entries of the transcript a request was prepared from.
         last_raw: Counted tokens of the request that was prepared last.
         stale_count: The provider's count that was taken before a pass changed the view.
         overhead: Counted tokens beside the entries, with the request parts they were counted for.
@@ -70,6 +73,7 @@ class SessionMemory:
     breaker: Breaker = field(default_factory=Breaker)
     models: dict[str, ModelFacts] = field(default_factory=dict)
     stall: Stall | None = None
+    sent: int = 0
     last_raw: int | None = None
     stale_count: int | None = None
     overhead: tuple[Any, int] | None = None
@@ -108,7 +112,7 @@ class MemoryStore:
 
     def open(
         self, entries: list[TranscriptEntry], ctx: PolicyContext, counter: TokenCounter
-    ) -> tuple[SessionMemory, Sync]:
+    ) -> SessionMemory:
         """Return the conversation's memory, brought up to date with the transcript."""
         data = ctx.state.get(self.key)
         revision = data.get(_REVISION) if isinstance(data, dict) else None
@@ -119,9 +123,10 @@ class MemoryStore:
         sync = memory.view.sync(entries, counter, ctx.pending_calls)
         if sync.new_from < len(memory.chain):
             memory.chain.truncate(sync.new_from)
+        memory.sent = min(memory.sent, sync.new_from)
         if sync.rewritten:
             self.write(memory, ctx)
-        return memory, sync
+        return memory
 
     def write(self, memory: SessionMemory, ctx: PolicyContext) -> None:
         """Save the memory in ``ctx.state`` as a new version, in one assignment."""
@@ -136,25 +141,25 @@ class MemoryStore:
                 chain=memory.chain_value(decisions.upto).hex(),
                 breaker=memory.breaker,
                 models=memory.models,
+                sent=memory.sent,
             )
         )
         self._hold(memory, ctx, data)
 
     def _restore(
         self, entries: list[TranscriptEntry], ctx: PolicyContext, counter: TokenCounter
-    ) -> tuple[SessionMemory, Sync]:
+    ) -> SessionMemory:
         memory = SessionMemory()
+        memory.view.sync(entries, counter, ctx.pending_calls)
         data = ctx.state.get(self.key)
         if data is not None:
             try:
-                memory = _rebuild(load(data), entries)
+                memory = _rebuild(load(data), memory.view)
             except StateUnusable as why:
                 set_aside(ctx.state, self.key, str(why))
                 data = None
-        sync = memory.view.sync(entries, counter, ctx.pending_calls)
-        memory.view.heal()
         self._hold(memory, ctx, data or save(SavedMemory(memory.lineage)))
-        return memory, sync
+        return memory
 
     def _hold(self, memory: SessionMemory, ctx: PolicyContext, data: dict[str, Any]) -> None:
         old = ctx.state.get(self.key)
@@ -167,9 +172,9 @@ class MemoryStore:
             self._held.popitem(last=False)
 
 
-def _rebuild(saved: SavedMemory, entries: list[TranscriptEntry]) -> SessionMemory:
-    """Return the memory that a saved form describes, if it belongs to this transcript."""
-    upto = saved.decisions.upto
+def _rebuild(saved: SavedMemory, view: SessionView) -> SessionMemory:
+    """Return the memory that a saved form describes, if it belongs to the view's transcript."""
+    entries, upto = view.transcript, saved.decisions.upto
     if upto > len(entries):
         message = f"it speaks of {upto} entries, the transcript has {len(entries)}"
         raise StateUnusable(message)
@@ -177,12 +182,19 @@ def _rebuild(saved: SavedMemory, entries: list[TranscriptEntry]) -> SessionMemor
     if upto and chain.value(upto).hex() != saved.chain:
         message = "it belongs to another transcript, or the history was rewritten"
         raise StateUnusable(message)
+    try:
+        view.adopt(*allowed_decisions(saved.decisions, view))
+    except InvalidViewError as error:
+        message = f"a provider would refuse its view ({error})"
+        raise StateUnusable(message) from error
+    view.archived = saved.archived
     return SessionMemory(
         lineage=saved.lineage,
         version=saved.version,
-        view=SessionView(saved.decisions, saved.archived),
+        view=view,
         breaker=saved.breaker,
         models=saved.models,
+        sent=min(saved.sent, len(entries)),
         chain=chain,
     )
 

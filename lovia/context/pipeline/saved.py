@@ -51,6 +51,7 @@ class SavedMemory:
         chain: Digest of the transcript entries that the decisions refer to, as hexadecimal text.
         breaker: The summarizer's circuit breaker.
         models: What was learned, by provider and model.
+        sent: How many entries of the transcript a request was prepared from.
     """
 
     lineage: str
@@ -60,6 +61,7 @@ class SavedMemory:
     chain: str = ""
     breaker: Breaker = field(default_factory=Breaker)
     models: dict[str, ModelFacts] = field(default_factory=dict)
+    sent: int = 0
 
 
 def save(memory: SavedMemory) -> dict[str, Any]:
@@ -86,6 +88,7 @@ def save(memory: SavedMemory) -> dict[str, Any]:
         "archived": memory.archived.to_json(),
         "breaker": memory.breaker.to_json(),
         "models": {key: facts.to_json() for key, facts in memory.models.items()},
+        "sent": memory.sent or None,
     }
     return {key: value for key, value in data.items() if value not in (None, [], {})}
 
@@ -151,6 +154,7 @@ def _load(data: Mapping[str, Any]) -> SavedMemory:
         models={
             str(key): ModelFacts.from_json(facts) for key, facts in data.get("models", {}).items()
         },
+        sent=max(int(data.get("sent", 0)), 0),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from lovia.context.policy import PolicyContext, StageResult
@@ -54,8 +55,13 @@ class ToolResultBudgetStage:
 
     def wants(self, new: Sequence[TranscriptEntry]) -> bool:
         """Tell whether newly arrived entries give it anything to do (cheap: lengths only)."""
-        sizes = [_chars(entry) for entry in new if isinstance(entry, ToolResultEntry)]
-        return bool(sizes) and (max(sizes) > self.large_chars or sum(sizes) > self.budget_chars)
+        runs = groupby(new, key=lambda entry: isinstance(entry, ToolResultEntry))
+        batches = [[_chars(entry) for entry in run] for is_result, run in runs if is_result]
+        return any(
+            max(sizes) > self.large_chars or sum(sizes) > self.budget_chars
+            for sizes in batches
+            if max(sizes) > self.preview_chars
+        )
 
     async def apply(self, entries: list[TranscriptEntry], *, ctx: PolicyContext) -> StageResult:
         """Replace what is too large by its marker."""
@@ -85,7 +91,8 @@ class ToolResultBudgetStage:
             and index not in source.fixed
             and index not in source.decisions.replaced
         }
-        chosen = {index for index, size in candidates.items() if size > self.large_chars}
+        limit = max(self.large_chars, self.preview_chars)  # below it the marker would be larger
+        chosen = {index for index, size in candidates.items() if size > limit}
         batches: dict[int, list[int]] = {}
         for index in candidates:
             batches.setdefault(source.view.pairing.unit_of[index], []).append(index)

@@ -6,20 +6,20 @@ before; nothing of the history is copied, hashed or counted again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lovia.context.view.decisions import Decisions
 from lovia.context.view.ranges import Ranges
 from lovia.context.view.rendering import Rendered, render
-from lovia.transcript.entries import ToolCallEntry, ToolResultEntry, TranscriptEntry
-from lovia.transcript.pairing import Pairing, leading_block, newest_user
+from lovia.transcript.pairing import Pairing
 from lovia.transcript.text import clean_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from lovia.tokens.counter import TokenCounter
+    from lovia.transcript.entries import TranscriptEntry
 
 __all__ = ["SessionView", "Sync"]
 
@@ -46,9 +46,9 @@ class SessionView:
         pairing: The transcript's structure.
     """
 
-    def __init__(self, decisions: Decisions | None = None, archived: Ranges | None = None) -> None:
-        self.decisions = decisions or Decisions()
-        self.archived = archived or Ranges()
+    def __init__(self) -> None:
+        self.decisions = Decisions()
+        self.archived = Ranges()
         self._counter: TokenCounter | None = None
         self._source = ""
         self._forget_transcript()
@@ -135,26 +135,6 @@ class SessionView:
             self._history_tokens += counter.entries(new)
         self._append(known, new, waiting)
         return Sync(known)
-
-    def heal(self) -> None:
-        """Undo loaded decisions that this transcript does not allow, showing more rather than less.
-
-        A batch that is hidden in part is shown whole again, and so are the leading block and the
-        newest user message; only tool calls and results may show something else.
-        """
-        hidden = self.decisions.hidden
-        units = [self.pairing.units[number] for number in {self.pairing.unit_of[i] for i in hidden}]
-        torn = [unit for unit in units if not all(index in hidden for index in unit.indices())]
-        newest = newest_user(self._seen)
-        shown = {*range(leading_block(self._seen)), *([] if newest is None else [newest])}
-        shown.update(index for unit in torn for index in unit.indices())
-        healed = self.decisions.reveal(shown & set(hidden))
-        allowed = {
-            index: how
-            for index, how in healed.replaced.items()
-            if isinstance(self._seen[index], (ToolCallEntry, ToolResultEntry))
-        }
-        self.adopt(replace(healed, replaced=allowed))
 
     def adopt(self, decisions: Decisions, rendered: Rendered | None = None) -> None:
         """Make new decisions the memory, and their view the view."""
