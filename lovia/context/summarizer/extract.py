@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
 from lovia.context.summarizer.identifiers import find_identifiers, searchable
@@ -21,7 +21,7 @@ from lovia.transcript.entries import (
 from lovia.transcript.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 __all__ = ["Extract", "extract", "merge"]
 
@@ -37,11 +37,12 @@ _MOST: Final = 40
 _MOST_STATES: Final = 2
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")  # noqa: RUF001 - Chinese
-_DECISION: Final = re.compile(
-    r"\b(?:decid\w*|chos\w*|choose|agreed|instead of|rather than|settled on|we(?:'ll| will) use|"
-    r"i(?:'ll| will) use|must not|must|never|always|because)\b|决定|选择|选用|采用|改用|不要|必须",
-    re.IGNORECASE,
+_STEMS: Final = (
+    *("decid", "chos", "choose", "agreed", "instead of", "rather than", "settled on", "will use"),
+    *("'ll use", "must", "never", "always", "because"),
+    *("决定", "选择", "选用", "采用", "改用", "不要", "必须"),
 )
+_DECISION: Final = re.compile(rf"(?<![a-z])(?:{'|'.join(_STEMS)})", re.IGNORECASE)
 _ERROR_LINE: Final = re.compile(
     r"^(?:[\w.]*(?:Error|Exception)\b|error\b|fatal\b|failed\b|npm ERR!).*$",
     re.IGNORECASE | re.MULTILINE,
@@ -73,38 +74,24 @@ class Extract:
     earlier: str = ""
 
 
-def extract(entries: Iterable[TranscriptEntry]) -> Extract:
-    """Mark what is worth keeping of a span."""
-    requests: list[str] = []
-    decisions: list[str] = []
-    state: list[str] = []
-    errors: list[str] = []
-    files: list[str] = []
-    tools: Counter[str] = Counter()
-    for entry in entries:
-        match entry:
-            case InputEntry(role="user", origin="conversation"):
-                requests.append(_text(entry, _GOAL))
-                decisions += _decisions(entry)
-            case AssistantTextEntry():
-                state.append(_text(entry, _STATE))
-                decisions += _decisions(entry)
-            case ToolCallEntry():
-                tools[_one_line(entry.name, _NAME)] += 1
-                files += _files(entry)
-            case ToolResultEntry():
-                errors += _errors(entry)
-            case _:
-                pass
-    asked = [text for text in requests if text]
+def extract(entries: Sequence[TranscriptEntry]) -> Extract:
+    """Mark what is worth keeping of a span.
+
+    Each kind is looked for from the newest entry back, and no further than needed.
+    """
+    asked = [entry for entry in entries if _is_request(entry)]
+    said = [entry for entry in entries if isinstance(entry, AssistantTextEntry) and entry.content]
+    calls = [entry for entry in entries if isinstance(entry, ToolCallEntry)]
+    talk = [entry for entry in entries if isinstance(entry, (InputEntry, AssistantTextEntry))]
+    results = [entry for entry in entries if isinstance(entry, ToolResultEntry)]
     return Extract(
-        goal=asked[0] if asked else "",
-        requests=_newest([clip_middle(text, _REQUEST) for text in asked[1:]]),
-        decisions=_newest(decisions),
-        state=[text for text in state if text][-_MOST_STATES:],
-        errors=_newest(errors),
-        files=_newest(files),
-        tools=tools,
+        goal=_text(asked[0], _GOAL) if asked else "",
+        requests=_newest([_text(entry, _REQUEST)] for entry in reversed(asked[1:])),
+        decisions=_newest(_decisions(entry) for entry in reversed(talk)),
+        state=[_text(entry, _STATE) for entry in said[-_MOST_STATES:]],
+        errors=_newest(_errors(entry) for entry in reversed(results)),
+        files=_newest(_files(entry) for entry in reversed(calls)),
+        tools=Counter(_one_line(entry.name, _NAME) for entry in calls),
     )
 
 
@@ -113,20 +100,37 @@ def merge(old: Extract, new: Extract) -> Extract:
     second_goal = [clip_middle(new.goal, _REQUEST)] if old.goal and new.goal else []
     return Extract(
         goal=old.goal or new.goal,
-        requests=_newest([*old.requests, *second_goal, *new.requests]),
-        decisions=_newest([*old.decisions, *new.decisions]),
+        requests=_newest([[*old.requests, *second_goal, *new.requests]]),
+        decisions=_newest([[*old.decisions, *new.decisions]]),
         state=new.state or old.state,
-        errors=_newest([*old.errors, *new.errors]),
-        files=_newest([*old.files, *new.files]),
+        errors=_newest([[*old.errors, *new.errors]]),
+        files=_newest([[*old.files, *new.files]]),
         tools=Counter(old.tools) + Counter(new.tools),
         earlier=old.earlier or new.earlier,
     )
 
 
-def _newest(items: Iterable[str]) -> list[str]:
-    """Return the newest distinct items, each where it occurs last."""
-    last = dict.fromkeys(reversed(list(items)))
-    return list(islice(last, _MOST))[::-1]
+def _newest(found: Iterable[Sequence[str]]) -> list[str]:
+    """Return the newest distinct items, oldest first; they come in groups, newest group first."""
+    newest = chain.from_iterable(reversed(group) for group in found)
+    return list(islice(_unique(newest), _MOST))[::-1]
+
+
+def _unique(items: Iterable[str]) -> Iterator[str]:
+    seen: set[str] = set()
+    for item in items:
+        if item and item not in seen:
+            seen.add(item)
+            yield item
+
+
+def _is_request(entry: TranscriptEntry) -> bool:
+    return (
+        isinstance(entry, InputEntry)
+        and entry.role == "user"
+        and entry.origin == "conversation"
+        and bool(entry.content)
+    )
 
 
 def _text(entry: TranscriptEntry, limit: int) -> str:
@@ -138,8 +142,11 @@ def _one_line(text: str, limit: int) -> str:
 
 
 def _decisions(entry: TranscriptEntry) -> list[str]:
+    if isinstance(entry, InputEntry) and not _is_request(entry):
+        return []
     text = clip_middle(text_of(entry), _READ)
-    if _DECISION.search(text) is None:
+    lowered = text.lower()
+    if not any(stem in lowered for stem in _STEMS):  # ten times as fast as the expression
         return []
     sentences = _SENTENCE_END.split(text)
     return [_one_line(sentence, _LINE) for sentence in sentences if _DECISION.search(sentence)]

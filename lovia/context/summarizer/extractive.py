@@ -7,6 +7,7 @@ else.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lovia.context.summarizer.extract import Extract, extract, merge
@@ -14,7 +15,8 @@ from lovia.context.summarizer.protocol import Summary
 from lovia.context.summarizer.reader import counter_of, run_window
 from lovia.context.summarizer.sections import parse, render
 from lovia.context.summarizer.splitting import clip_middle
-from lovia.context.summarizer.threads import characters, run_sized
+from lovia.context.summarizer.threads import is_large, off_loop
+from lovia.transcript.entries import text_of
 from lovia.transcript.text import clean_text
 
 if TYPE_CHECKING:
@@ -54,9 +56,8 @@ class ExtractiveSummarizer:
 
         ``focus`` plays no part: nothing here understands it.
         """
-        new_chars = characters(entries)
-        limit = min(self._limit(ctx), self._gain(new_chars, prior_summary))
-        text = await run_sized(new_chars, _summarize, entries, prior_summary, limit)
+        work = partial(_summarize, entries, prior_summary, self._limit(ctx))
+        text = await off_loop(work, large=is_large(entries))
         return Summary(text, attempts=0)
 
     def room(
@@ -79,11 +80,10 @@ class ExtractiveSummarizer:
             return self.max_chars
         return min(self.max_chars, int(window * _CHARS_PER_WINDOW_TOKEN))
 
-    def _gain(self, new_chars: int, prior: str | None) -> int:
-        return max(len(prior or "") + int(new_chars * _NEW_SHARE), _MIN_CHARS)
-
 
 def _summarize(entries: Sequence[TranscriptEntry], prior: str | None, limit: int) -> str:
+    new_chars = sum(len(text_of(entry)) for entry in entries)
+    limit = min(limit, max(len(prior or "") + int(new_chars * _NEW_SHARE), _MIN_CHARS))
     new = extract(entries)
     if prior:
         old = parse(prior) or Extract(earlier=clip_middle(clean_text(prior), limit))

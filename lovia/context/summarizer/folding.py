@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -15,7 +16,7 @@ from lovia.context.summarizer.planner import Chunk, Cursor, Plan
 from lovia.context.summarizer.protocol import RequestTooLarge, Summarizer, Summary
 from lovia.context.summarizer.reader import Reader, run_window, spent_since
 from lovia.context.summarizer.space import Space
-from lovia.context.summarizer.threads import characters, run_sized
+from lovia.context.summarizer.threads import is_large, off_loop
 from lovia.errors import BudgetExceeded, ContextOverflowError, RunCancelled, SummaryRejected
 from lovia.events import SummaryFoldCompleted
 from lovia.transcript.entries import InputEntry, TranscriptEntry
@@ -133,6 +134,9 @@ class _Folding:
         plan = await _plan(span, self._reader)
         cursor, smaller = Cursor(), None
         while not plan.is_done(cursor):
+            if self._space.is_crowded_by(smaller):
+                message = "The summary so far does not become small enough for new text beside it."
+                raise SummaryRejected(message, reason="inflated")
             folded = await self._fold_next(plan, cursor, smaller)
             if folded is not None:
                 smaller, cursor = folded
@@ -154,7 +158,8 @@ class _Folding:
         if self._ctx.budget is not None:
             self._ctx.budget.check(self._ctx.usage)
         room = self._space.beside(prior)
-        chunk = await run_sized(characters(plan.next_unit(cursor)), plan.take, cursor, room)
+        take = partial(plan.take, cursor, room)
+        chunk = await off_loop(take, large=is_large(plan.next_unit(cursor)))
         self._planned = self._folded + self._folds_left(plan, cursor, chunk)
         try:
             summary = await self._summarize(chunk, prior)
@@ -248,7 +253,7 @@ class _Folding:
 async def _plan(units: Sequence[Sequence[TranscriptEntry]], reader: Reader) -> Plan:
     """Measure the units; a long span is measured in a worker thread."""
     make = partial(Plan, units, measure=reader.measure, clip=reader.clip)
-    return await run_sized(sum(map(characters, units)), make)
+    return await off_loop(make, large=is_large(chain.from_iterable(units)))
 
 
 class _Spending:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import re
+import string
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -26,6 +27,8 @@ IdentifierKind: TypeAlias = Literal[
 
 #: Shortest identifier in characters that is not a quantity, a command or a quoted name.
 _MIN_LENGTH: Final = 3
+#: Fewest digits of a number that names something without a unit.
+_MIN_ID: Final = 6
 #: Longest identifier in characters; longer runs (base64, minified code) are data, not identifiers.
 MAX_LENGTH: Final = 200
 #: Most distinct identifiers that one scan keeps apart.
@@ -54,16 +57,18 @@ _UNIT: Final = (
     r"(?:%|‰|°[CF]?|[kKMGTP]i?B|[kMGT]?bps|bytes?|tokens?|chars?|rows?|lines?|entries|items"
     r"|ns|[uµ]s|ms|secs?|seconds?|s|mins?|minutes?|h|hrs?|hours?|days?|weeks?|months?|years?"
     r"|[kMG]?Hz|[nµmck]?m|km/h|[µmk]?g|m?l|[mk]?[VAW]|kWh|px|pt|rpm|fps"
-    r"|USD|EUR|GBP|CNY|JPY|{_HAN_UNIT})"
+    r"|USD|EUR|GBP|CNY|JPY)"
 )
-_NUMBER: Final = r"\d[\d,]{0,20}(?:\.\d{1,12})?"
-_QUANTITY: Final = re.compile(rf"{_NUMBER}[ \u00a0]?{_UNIT}(?!\w)|{_NUMBER}{_HAN_UNIT}")
+_NUMBER: Final = r"\d[\d,]{0,20}+(?:\.\d{1,12})?+"  # nothing to gain from giving digits back
+_QUANTITY: Final = re.compile(rf"{_NUMBER}[ \u00a0]?+(?:{_UNIT}(?!\w)|{_HAN_UNIT})")
 _MONEY: Final = re.compile(rf"{_NUMBER}(?:[kKMB]\b)?")
 _STATUS_WORDS: Final = ("http", "status", "code", "exit", "error", "errno")
 _STATUS_BEFORE: Final = re.compile(
     r"(?:HTTP|(?:(?:exit|status|error) ?)?\w+)[ :=#]{1,2}\Z", re.IGNORECASE
 )
-_STATUS: Final = re.compile(r"\d{1,5}(?![\w.])")
+_STATUS: Final = re.compile(r"\d{1,5}(?!\w|\.\d)")
+#: A digit after one of these is not where a number begins.
+_INSIDE_WORD: Final = frozenset(string.ascii_letters + string.digits + "._-/,")
 _CURRENCY: Final = frozenset("$€£¥")
 
 _BACKTICKED: Final = re.compile(r"`([^`\n]{2,160})`")
@@ -97,7 +102,7 @@ _WORD: Final = re.compile(
     | (?P<hash>[0-9a-fA-F]{{8}}(?:-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}}
           | (?:sha\d+:|0x)[0-9a-fA-F]{{6,128}}
           | (?=[0-9a-fA-F]*[0-9])(?=[0-9]*[a-fA-F])[0-9a-fA-F]{{7,128}}
-          | \#?\d{{6,20}} )
+          | \#?\d{{{_MIN_ID},20}} )
     | (?P<code>[A-Z]{{1,8}}(?:[-_]?\d{{2,8}})(?:-\d{{1,8}})* | \#\d{{1,6}}
           | [A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+
           | (?:\w+\.)*[A-Z]\w*(?:Error|Exception) )
@@ -140,29 +145,29 @@ def searchable(entry: TranscriptEntry) -> str:
     return entry.arguments.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
 
 
-def scan(texts: Iterable[str]) -> dict[str, Identifier]:
+def scan(texts: Iterable[str], count: int) -> dict[str, Identifier]:
     """Return the identifiers of a span, by their text.
 
     Args:
         texts: The texts of the span, *newest first*: what does not fit the bounds of one scan is
-            the oldest.
+            the oldest, and is not even asked for.
+        count: How many texts there are.
     """
-    batch = list(texts)
     uses: dict[_Found, int] = {}
     positions: dict[_Found, float] = {}
-    for age, found in _bounded_reads(batch):
+    for age, found in _bounded_reads(texts):
         if found in uses:
             uses[found] += 1
         elif len(uses) < MAX_DISTINCT:
             uses[found] = 1
-            positions[found] = 1.0 - age / len(batch)
+            positions[found] = 1.0 - age / count
     return {
         found[0]: Identifier(*found, uses=count, position=positions[found])
         for found, count in uses.items()
     }
 
 
-def _bounded_reads(texts: list[str]) -> Iterator[tuple[int, _Found]]:
+def _bounded_reads(texts: Iterable[str]) -> Iterator[tuple[int, _Found]]:
     """Yield index of the text and identifier, until the bounds of one scan are reached."""
     reads, characters = 0, 0
     for index, text in enumerate(texts):
@@ -198,7 +203,7 @@ def _read_at(text: str, at: int, floor: int) -> tuple[_Found | None, int]:
         return (_command(match[1]), match.end()) if match else (None, at + 1)
     if char in _OPENING:
         return _read_quoted(text, at)
-    if char.isdigit() and (at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "._-/,")):
+    if "0" <= char <= "9" and (at == 0 or text[at - 1] not in _INSIDE_WORD):
         number = _read_quantity(text, at) or _read_status(text, at)
         if number is not None:
             return number
@@ -254,6 +259,8 @@ def _read_word(text: str, at: int, floor: int) -> tuple[_Found | None, int]:
 
 def _classify(word: str) -> _Found | None:
     if not _MIN_LENGTH <= len(word) <= MAX_LENGTH:
+        return None
+    if word.isdecimal() and len(word) < _MIN_ID:  # by far the most common word with a trigger
         return None
     if word in _ERRNO_NAMES:
         return word, "code"

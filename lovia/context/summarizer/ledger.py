@@ -17,10 +17,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lovia.context.summarizer.identifiers import Identifier, scan, searchable
-from lovia.context.summarizer.threads import run_sized
+from lovia.context.summarizer.threads import is_large, off_loop
 from lovia.transcript.text import clean_text
 
 if TYPE_CHECKING:
@@ -91,16 +92,20 @@ async def with_ledger(
         The summary with its ledger, newest and most used identifiers first, and how many of those
         that were found it keeps. Large spans are scanned in a worker thread.
     """
-    texts = [searchable(entry) for entry in reversed(originals)]
-    size = sum(map(len, texts)) + len(prior_summary or "") + len(body)
-    return await run_sized(size, _append, body, texts, prior_summary, counter, budget)
+    work = partial(_append, body, originals, prior_summary, counter, budget)
+    return await off_loop(work, large=is_large(originals, body + (prior_summary or "")))
 
 
 def _append(
-    body: str, texts: Iterable[str], prior: str | None, counter: TokenCounter, budget: int
+    body: str,
+    originals: Sequence[TranscriptEntry],
+    prior: str | None,
+    counter: TokenCounter,
+    budget: int,
 ) -> Ledgered:
     body = clean_text(body).replace(HEADING, "## Identifiers").rstrip()
-    found = _merged(scan(texts), prior)
+    texts = (searchable(entry) for entry in reversed(originals))
+    found = _merged(scan(texts, len(originals)), prior)
     shown = body[:_MAX_LOOKUP]
     missing = [item for item in found.values() if item.text not in shown]
     missing.sort(key=_rank, reverse=True)
@@ -113,7 +118,7 @@ def _append(
 def _merged(found: dict[str, Identifier], prior: str | None) -> dict[str, Identifier]:
     """Add what the summary before held: its ledger, and the identifiers of its own text."""
     body, carried = split_ledger(prior or "")
-    before = [*carried, *scan([body]).values()]
+    before = [*carried, *scan([body], 1).values()]
     for item in before:
         known = found.get(item.text)
         if known is None:

@@ -14,7 +14,7 @@ from lovia.context.summarizer.protocol import RequestTooLarge, Summary
 from lovia.context.summarizer.reader import counter_of, run_window, spent_since
 from lovia.context.summarizer.rendering import clip_entry, render_entry
 from lovia.context.summarizer.request import RequestWriter
-from lovia.context.summarizer.threads import characters, run_sized
+from lovia.context.summarizer.threads import is_large, off_loop
 from lovia.errors import ContextOverflowError, UserError
 from lovia.providers.base import (
     ModelSettings,
@@ -128,13 +128,14 @@ class LLMSummarizer:
         """
         writer = self._writer(ctx, prior_summary, focus)
         clipped = [self.clip(entry) for entry in entries]
-        size = characters(clipped) + len(prior_summary or "")
-        request = await run_sized(size, _fitting, writer, clipped)
+        large = is_large(clipped, prior_summary)
+        request = await off_loop(partial(_fitting, writer, clipped), large=large)
         calls = self._calls(ctx, writer.output)
         before = ctx.usage.summary.clone()
         verdict = await calls.first(request)
         if verdict.worth_a_retry:
-            correction = await run_sized(size, _correction, writer, clipped, verdict)
+            correct = partial(_correction, writer, clipped, verdict)
+            correction = await off_loop(correct, large=large)
             if correction is not None:
                 verdict = await calls.again(correction, verdict)
         if not verdict.usable:
@@ -175,11 +176,12 @@ class LLMSummarizer:
         return provider
 
     def _model(self, ctx: PolicyContext) -> str | None:
-        own = self.provider is not None
-        return model_name(self._provider(ctx), self.model if own else ctx.model)
+        if self.provider is None:
+            return model_name(ctx.provider, ctx.model)
+        return model_name(self.provider, self.model)
 
     def _key(self, ctx: PolicyContext) -> str:
-        return f"{provider_name(self._provider(ctx))}/{self._model(ctx)}"
+        return f"{provider_name(self.provider or ctx.provider)}/{self._model(ctx)}"
 
     def _counter(self, ctx: PolicyContext) -> TokenCounter:
         return self.counter or counter_of(ctx)

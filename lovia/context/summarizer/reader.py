@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from lovia.context.summarizer.protocol import Summarizer, Summary
@@ -13,7 +14,7 @@ from lovia.tokens import counter_for
 from lovia.usage import COUNTERS, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lovia.context.policy import PolicyContext
     from lovia.tokens.counter import TokenCounter
@@ -45,6 +46,8 @@ class Reader:
 
     Attributes:
         counter: Counts tokens of summaries and of entries.
+        clip: The entry with no more text than the summarizer reads.
+        measure: The tokens of an entry as the summarizer reads it.
     """
 
     def __init__(
@@ -54,7 +57,15 @@ class Reader:
         self._summarizer: Any = summarizer
         self._ctx = ctx
         self._focus = focus
-        self._result_chars = result_chars
+        own_clip = getattr(summarizer, "clip", None)
+        own_measure = getattr(summarizer, "measure", None)
+        clip = own_clip or partial(clip_entry, result_chars=result_chars)
+        self.clip: Callable[[TranscriptEntry], TranscriptEntry] = clip
+        self.measure: Callable[[TranscriptEntry], int] = (
+            partial(own_measure, ctx=ctx)
+            if own_measure
+            else lambda entry: self.counter.entry(clip(entry))
+        )
 
     def room(self, prior_summary: str | None) -> int | None:
         """Return the tokens of entries that one request can carry, or ``None`` without a limit."""
@@ -66,21 +77,6 @@ class Reader:
         if window is None:
             return None
         return int(window * _DEFAULT_SHARE) - self.counter.text(prior_summary or "")
-
-    def measure(self, entry: TranscriptEntry) -> int:
-        """Return the tokens of an entry as the summarizer reads it."""
-        measure = getattr(self._summarizer, "measure", None)
-        if measure is None:
-            return self.counter.entry(self.clip(entry))
-        return int(measure(entry, self._ctx))
-
-    def clip(self, entry: TranscriptEntry) -> TranscriptEntry:
-        """Return an entry with no more text than the summarizer reads."""
-        clip = getattr(self._summarizer, "clip", None)
-        if clip is None:
-            return clip_entry(entry, self._result_chars)
-        clipped: TranscriptEntry = clip(entry)
-        return clipped
 
     async def summarize(
         self, entries: Sequence[TranscriptEntry], prior_summary: str | None

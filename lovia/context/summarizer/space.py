@@ -34,6 +34,7 @@ class Space:
         self._reader = reader
         self._limit: int | None = None  # tokens of prior summary and entries together
         self._refusals = 0
+        self._room_before: int | None = None  # as the summarizer said it last
 
     def beside(self, prior: str | None) -> int | None:
         """Return the tokens of entries that fit beside ``prior``; ``None`` without a limit.
@@ -59,22 +60,27 @@ class Space:
     def shrink(self, refusal: ContextOverflowError, tokens: int, prior: str | None) -> None:
         """Allow less after a request with so many tokens of entries was refused.
 
+        Where the summarizer learned its window from the refusal, its own room says what is less:
+        perhaps it was the reserve for the answer that was too large. Otherwise it is half.
+
         Raises:
-            ContextOverflowError: The refusal itself, when there were too many or nothing is left.
+            ContextOverflowError: The refusal itself, when there were too many.
         """
         self._refusals += 1
+        self.reported_window = refusal.reported_window or self.reported_window
+        if self._refusals > _MAX_REFUSALS:
+            raise refusal
         sent = tokens + self._reader.counter.text(prior or "")
         if isinstance(refusal, RequestTooLarge):
             allowed = int((sent - refusal.excess) * (1 - _MARGIN))
+        elif refusal.reported_window and self._reader.room(prior) != self._room_before:
+            return
         else:
-            self.reported_window = refusal.reported_window or self.reported_window
             allowed = sent // 2
-        self._limit = allowed if self._limit is None else min(allowed, self._limit)
-        if self._refusals > _MAX_REFUSALS or self._limit < _MIN_ROOM:
-            raise refusal
+        self._limit = max(min(allowed, self._limit or allowed), _MIN_ROOM)
 
     def _room(self, prior: str | None) -> int | None:
-        room = self._reader.room(prior)
+        room = self._room_before = self._reader.room(prior)
         if self._limit is None:
             return room
         left = self._limit - self._reader.counter.text(prior or "")

@@ -79,6 +79,8 @@ def safe_cut(text: str, index: int) -> int:
     for cut in range(index, lowest, -1):
         if not _joins(text, cut):
             return cut
+    if lowest == 0:
+        return 0
     return index - 1 if _is_pair(text[index - 1], text[index]) else index
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio.to_thread
 
@@ -11,23 +11,25 @@ from lovia.transcript.entries import TranscriptEntry, text_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["characters", "run_sized"]
+__all__ = ["is_large", "off_loop"]
 
 _T = TypeVar("_T")
-_Ts = TypeVarTuple("_Ts")
 
 #: Characters whose counting or searching takes longer than going to a thread and back: a few
 #: milliseconds with the slowest tokenizer.
 _LARGE: Final = 20_000
 
 
-def characters(entries: Iterable[TranscriptEntry]) -> int:
-    """Return the characters of all readable text of some entries."""
-    return sum(len(text_of(entry)) for entry in entries)
+def is_large(entries: Iterable[TranscriptEntry], text: str | None = None) -> bool:
+    """Tell whether entries and a text are much to read; looks no further than it takes to tell."""
+    characters = len(text or "")
+    for entry in entries:
+        characters += len(text_of(entry))
+        if characters > _LARGE:
+            return True
+    return characters > _LARGE
 
 
-async def run_sized(size: int, work: Callable[[*_Ts], _T], *args: *_Ts) -> _T:
-    """Return ``work(*args)``, done in a worker thread when it reads many characters."""
-    if size <= _LARGE:
-        return work(*args)
-    return await anyio.to_thread.run_sync(work, *args)
+async def off_loop(work: Callable[[], _T], *, large: bool) -> _T:
+    """Return what ``work`` returns, done in a worker thread when it is large."""
+    return await anyio.to_thread.run_sync(work) if large else work()

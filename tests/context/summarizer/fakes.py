@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from lovia.transcript.entries import TranscriptEntry, text_of
 from lovia.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 
     from lovia.context.summarizer import FoldStep
     from lovia.providers.base import ModelSettings
@@ -117,13 +118,14 @@ class FakeModel:
         if isinstance(answer, str):
             answer = Answer(answer)
         try:
-            async for delta in _deltas(answer):
-                yield delta
+            async with aclosing(_deltas(answer)) as deltas:
+                async for delta in deltas:
+                    yield delta
         finally:
             self.closed += 1
 
 
-async def _deltas(answer: Answer) -> AsyncIterator[ModelDelta]:
+async def _deltas(answer: Answer) -> AsyncGenerator[ModelDelta]:
     if answer.usage is not None:
         yield UsageDelta(Usage(input_tokens=answer.usage.input_tokens))
     if answer.reasoning:
