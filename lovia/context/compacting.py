@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lovia.context.archive import CompactionArchive
@@ -153,9 +154,8 @@ class CompactingContextPolicy:
         self, entries: list[TranscriptEntry], *, ctx: PolicyContext, error: ContextOverflowError
     ) -> ContextPolicyResult:
         """Return a smaller view after the provider refused the last one, and learn its window."""
-        async with self._desk.prepared(entries, ctx) as call:
-            self._desk.learn_from_refusal(call, error.reported_window)
-            limits = self._desk.limits(call)
+        async with self._desk.prepared(entries, ctx, refused=True) as call:
+            limits = self._desk.learn_from_refusal(call, error.reported_window)
             size = call.size
             if limits.window is not None and size.tokens <= limits.window:
                 # It did not fit although we thought it would: the provider counts more than we do.
@@ -199,6 +199,7 @@ class CompactingContextPolicy:
             if call.memory.view.decisions != before:
                 self._desk.save(call)
             raise
+        call = replace(call, limits=report.limits)
         self._commit(call, report, changed=report.decisions != before)
         result = self._result(call, report)
         if report.outcome in {"compacted", "partial"} and self.on_compacted is not None:
@@ -221,6 +222,7 @@ class CompactingContextPolicy:
             counter=call.counter,
             new_from=call.memory.sent,
             fixed=fixed,
+            learn=partial(self._desk.learn_from_refusal, call),
             focus=focus,
         )
 

@@ -84,26 +84,37 @@ class CallDesk:
 
     @asynccontextmanager
     async def prepared(
-        self, entries: list[TranscriptEntry], ctx: PolicyContext
+        self, entries: list[TranscriptEntry], ctx: PolicyContext, *, refused: bool = False
     ) -> AsyncIterator[Call]:
-        """Give a call its conversation, up to date and for itself alone."""
+        """Give a call its conversation, up to date and for itself alone.
+
+        Args:
+            entries: The transcript.
+            ctx: The call.
+            refused: Whether the request prepared last was refused, so that no count of it exists.
+        """
         counter = await self._counters.of(ctx)
         async with self._flights.turn(ctx.session_id or id(ctx.state)):
             memory = self._store.open(entries, ctx, counter)
+            if refused:
+                memory.last_raw = None
             overhead = memory.request_overhead(ctx, counter)
             model = facts_key(ctx, counter)
             size = self._measure(memory, ctx, model, memory.view.view_tokens + overhead, counter)
             limits = self._limits(ctx, self._facts(model, memory))
             yield Call(ctx, entries, memory, counter, overhead, size, limits, model)
 
-    def limits(self, call: Call) -> WindowLimits:
-        """Return the limits of a call by what is known now."""
-        return self._limits(call.ctx, self._facts(call.model, call.memory))
+    def learn_from_refusal(self, call: Call, reported_window: int | None) -> WindowLimits:
+        """Remember what a refusal teaches, and return the limits by it.
 
-    def learn_from_refusal(self, call: Call, reported_window: int | None) -> None:
-        """Remember that the provider refused a request of this size."""
+        Args:
+            call: The call whose request, or a summary request for it, was refused.
+            reported_window: The window that the refusal named; ``None``: it is taken for smaller
+                than the call's request.
+        """
         facts = self._facts(call.model, call.memory).rejected(call.size.tokens, reported_window)
         call.memory.models[call.model] = self._models[call.model] = facts
+        return self._limits(call.ctx, facts)
 
     def save(self, call: Call) -> None:
         """Write the conversation's memory to ``ctx.state``."""
@@ -124,8 +135,9 @@ class CallDesk:
         facts, reported = self._facts(model, memory), ctx.last_input_tokens
         if reported is not None and reported == memory.stale_count:
             reported = None  # it was taken before a pass changed the view
-        if reported is not None and memory.last_raw:
+        if reported is not None and memory.last_raw and reported != memory.last_count:
             learned = facts.observe(memory.last_raw, reported)
+            memory.last_count = reported  # one count speaks of one request
             if learned != facts:
                 facts = memory.models[model] = self._models[model] = learned
         return RequestSize.of(raw, facts, reported, counter.source)

@@ -63,6 +63,7 @@ class SessionMemory:
         stall: Useless passes in a row, or ``None``.
         sent: How many entries of the transcript a request was prepared from.
         last_raw: Counted tokens of the request that was prepared last.
+        last_count: The provider's count that was learned from last.
         stale_count: The provider's count that was taken before a pass changed the view.
         overhead: Counted tokens beside the entries, with the request parts they were counted for.
     """
@@ -75,6 +76,7 @@ class SessionMemory:
     stall: Stall | None = None
     sent: int = 0
     last_raw: int | None = None
+    last_count: int | None = None
     stale_count: int | None = None
     overhead: tuple[Any, int] | None = None
     chain: PrefixChain = field(default_factory=PrefixChain)

@@ -23,8 +23,10 @@ _MIN_GAIN = 0.05
 _TAIL_SHARE = 0.5
 #: So much of the target the conversation's first entries may take, beside the leading block.
 _INITIAL_SHARE = 0.1
-#: A summary is expected to take this share of what it replaces, when planning how much to fold.
-_SUMMARY_SHARE = 0.2
+#: A summary is expected to take so many tokens when planning how much to fold; a window that is
+#: small holds it to this share of the target.
+_SUMMARY_TOKENS = 1_000
+_SUMMARY_SHARE = 0.1
 
 
 class AutoSummaryStage:
@@ -97,11 +99,12 @@ class AutoSummaryStage:
         stop = source.tail_start(keep, tail, pressure.entry_size)
         units = foldable_units(source, start, stop)
         gains = self._gains(units, source, pressure)
-        if not manual and gains[-1:] and gains[-1] < pressure.request * _MIN_GAIN:
-            return FoldPlan([])
         if manual or target is None:
             return FoldPlan(units)
-        wanted = (pressure.request - target) / (1 - _SUMMARY_SHARE)
+        growth = _summary_growth(pressure, source)
+        if not gains or gains[-1] - growth < pressure.request * _MIN_GAIN:
+            return FoldPlan([])
+        wanted = pressure.request - target + growth
         enough = next((k + 1 for k, gain in enumerate(gains) if gain >= wanted), len(units))
         return FoldPlan(units[:enough])
 
@@ -113,3 +116,13 @@ class AutoSummaryStage:
             for unit in units
         )
         return list(accumulate(size * pressure.scale for size in sizes))
+
+
+def _summary_growth(pressure: Pressure, source: Source) -> float:
+    """Return the tokens by which the view's summary is expected to grow."""
+    expected = float(_SUMMARY_TOKENS)
+    if pressure.target is not None:
+        expected = min(expected, pressure.target * _SUMMARY_SHARE)
+    prior = source.decisions.summary
+    now = pressure.counter.text(prior.text) * pressure.scale if prior else 0.0
+    return max(expected - now, 0.0)
