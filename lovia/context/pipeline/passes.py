@@ -87,6 +87,9 @@ class Pass:
                 for index, stage in enumerate(stages):
                     ctx.checkpoint("stage")
                     await self._run_stage(index, stage)
+                    if self._facts.limits != facts.limits:  # the stage found the window smaller
+                        facts = self._facts
+                        await self._run_stage(index, stage)
                 report = await self._conclude()
             except BaseException as error:
                 self._interrupted(scope, error)
@@ -184,6 +187,9 @@ class Pass:
         self._tally.add(result)
         if result.breaker is not None:
             self._memory.breaker = result.breaker
+        window = self._facts.limits.window
+        if result.window is not None and (window is None or result.window < window):
+            self._facts = replace(self._facts, limits=self._facts.learn(result.window))
 
     def _failed(
         self,
@@ -261,6 +267,7 @@ class Pass:
             decisions=self._decisions,
             rendered=self._rendered,
             request_after=self._request,
+            limits=facts.limits,
             records=tuple(self._records),
             usage=self._tally.usage(),
             error=self._error,

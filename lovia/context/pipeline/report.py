@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lovia.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lovia.context.pipeline.sizing import RequestSize, WindowLimits
     from lovia.context.policy import ArchiveRef, CompactionReason, PassOutcome, StageRecord
@@ -42,6 +42,7 @@ class PassFacts:
         counter: Counts tokens.
         new_from: Index of the first transcript entry that no request held yet.
         fixed: Transcript indices that stay word for word.
+        learn: Remembers a window that a refusal named, and returns the limits by it.
         focus: What a requested summary should dwell on.
     """
 
@@ -53,6 +54,7 @@ class PassFacts:
     counter: TokenCounter
     new_from: int
     fixed: frozenset[int]
+    learn: Callable[[int], WindowLimits]
     focus: str | None = None
 
     @property
@@ -71,6 +73,7 @@ class PassReport:
         decisions: The decisions after it.
         rendered: The view that they give.
         request_after: Request tokens with it.
+        limits: Window, trigger and target, as far as they are known now.
         records: What each stage did.
         reason: The most expensive stage that changed something.
         summary: Text of the new summary.
@@ -85,6 +88,7 @@ class PassReport:
     decisions: Decisions
     rendered: Rendered
     request_after: int
+    limits: WindowLimits
     records: tuple[StageRecord, ...] = ()
     reason: CompactionReason | None = None
     summary: str | None = None

@@ -31,12 +31,14 @@ class SummaryStageResult(StageResult):
         breaker: The circuit breaker after them.
         summary: The text of the new summary, or ``None``.
         decisions: The decisions behind the new view, or ``None`` when nothing was folded.
+        window: The window of the run's own model, where the refusal of a summary request named it.
     """
 
     outcome: FoldOutcome | None = None
     breaker: Breaker | None = None
     summary: str | None = None
     decisions: Decisions | None = None
+    window: int | None = None
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,13 @@ async def run_fold(
         breaker=breaker,
         summary=folding.summary,
         decisions=folding.decisions,
+        window=outcome.reported_window if asks_the_run(summarizer) else None,
     )
+
+
+def asks_the_run(summarizer: Summarizer) -> bool:
+    """Tell whether a summarizer asks the run's own model: it says that it has no other provider."""
+    return getattr(summarizer, "provider", summarizer) is None
 
 
 def _note(outcome: FoldOutcome) -> str:
