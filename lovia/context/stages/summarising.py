@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lovia.context.summarizer import Summarizer
     from lovia.context.summarizer.breaker import Breaker
     from lovia.context.view.rendering import Rendered
+    from lovia.transcript.entries import TranscriptEntry
     from lovia.transcript.pairing import Unit
 
 __all__ = ["FoldPlan", "SummaryStageResult", "foldable_units", "run_fold"]
@@ -60,7 +61,14 @@ def foldable_units(source: Source, start: int, stop: int) -> list[Unit]:
     """Return the units of a range that no summary covers yet, hidden ones included."""
     covers = source.decisions.covers
     units = source.units(start, stop)
+    if not covers:
+        return list(units)
     return [unit for unit in units if any(index not in covers for index in unit.indices())]
+
+
+def entries_of(unit: Unit, transcript: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
+    """Return the entries of a unit, late results included."""
+    return [*transcript[unit.start : unit.stop], *(transcript[index] for index in unit.late)]
 
 
 class _Folding:
@@ -116,7 +124,7 @@ async def run_fold(
     prior = source.decisions.summary
     transcript = source.transcript
     outcome = await fold(
-        [[transcript[index] for index in unit.indices()] for unit in plan.units],
+        [entries_of(unit, transcript) for unit in plan.units],
         summarizer=summarizer,
         ctx=ctx,
         prior_summary=prior.text if prior else None,

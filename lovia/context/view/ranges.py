@@ -47,7 +47,14 @@ class Ranges:
     @classmethod
     def from_indices(cls, indices: Iterable[int]) -> Ranges:
         """Build a set from single indices."""
-        return cls.of((index, index + 1) for index in indices)
+        spans: list[Span] = []
+        start = stop = -1
+        for index in sorted(indices):
+            if index > stop:
+                spans.append((start, stop))
+                start = index
+            stop = index + 1
+        return cls.of([*spans[1:], (start, stop)] if stop >= 0 else ())
 
     def __bool__(self) -> bool:
         return bool(self.spans)

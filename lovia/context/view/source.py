@@ -62,12 +62,14 @@ class Source:
         A unit with a late result after the range is not among them: the result may have just come.
         """
         pairing = self.view.pairing
-        number = pairing.unit_of[start] if start < len(pairing.unit_of) else len(pairing.units)
-        for unit in pairing.units[number:]:
+        barred = {pairing.unit_of[index] for index in self.fixed}
+        first = pairing.unit_of[start] if start < len(pairing.unit_of) else len(pairing.units)
+        for number in range(first, len(pairing.units)):
+            unit = pairing.units[number]
             if unit.start >= stop:
                 return
-            indices = unit.indices()
-            if indices[0] >= start and indices[-1] < stop and self.fixed.isdisjoint(indices):
+            last = unit.late[-1] if unit.late else unit.stop - 1
+            if unit.start >= start and last < stop and number not in barred:
                 yield unit
 
     def tail_start(
@@ -209,7 +211,10 @@ def counted(number: int, thing: str, things: str | None = None) -> str:
 
 def ranges_of(units: Sequence[Unit]) -> Ranges:
     """Return the transcript indices of some units."""
-    return Ranges.of(
-        [(unit.start, unit.stop) for unit in units]
-        + [(k, k + 1) for unit in units for k in unit.late]
-    )
+    spans: list[tuple[int, int]] = []
+    for unit in units:
+        if spans and spans[-1][1] == unit.start:
+            spans[-1] = (spans[-1][0], unit.stop)
+        else:
+            spans.append((unit.start, unit.stop))
+    return Ranges.of(spans) | Ranges.from_indices(k for unit in units for k in unit.late)
