@@ -94,8 +94,8 @@ class CallDesk:
             refused: Whether the request prepared last was refused, so that no count of it exists.
         """
         counter = await self._counters.of(ctx)
-        async with self._flights.turn(ctx.session_id or id(ctx.state)):
-            memory = self._store.open(entries, ctx, counter)
+        async with self._flights.turn(ctx.session_id or id(ctx.state)) as contended:
+            memory = self._store.open(entries, ctx, counter, contended=contended)
             if refused:
                 memory.last_raw = None
             overhead = memory.request_overhead(ctx, counter)

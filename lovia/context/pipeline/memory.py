@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,7 @@ class SessionMemory:
     Attributes:
         lineage: Identifies the conversation's state through all its versions.
         version: Counts the changes of the saved state.
+        session_id: The session, as far as known.
         view: The sticky view.
         breaker: The summarizer's circuit breaker.
         models: What was learned, by provider and model.
@@ -70,6 +71,7 @@ class SessionMemory:
 
     lineage: str = field(default_factory=lambda: secrets.token_hex(8))
     version: int = 0
+    session_id: str | None = None
     view: SessionView = field(default_factory=SessionView)
     breaker: Breaker = field(default_factory=Breaker)
     models: dict[str, ModelFacts] = field(default_factory=dict)
@@ -87,6 +89,22 @@ class SessionMemory:
             self.chain.extend(self.view.transcript[len(self.chain) : length])
         return self.chain.value(length)
 
+    def saved(self) -> dict[str, Any]:
+        """Return the JSON-safe form that outlives the process."""
+        decisions = self.view.decisions
+        return save(
+            SavedMemory(
+                lineage=self.lineage,
+                version=self.version,
+                decisions=decisions,
+                archived=self.view.archived,
+                chain=self.chain_value(decisions.upto).hex(),
+                breaker=self.breaker,
+                models=self.models,
+                sent=self.sent,
+            )
+        )
+
     def request_overhead(self, ctx: PolicyContext, counter: TokenCounter) -> int:
         """Return the counted tokens of instructions, tools and response format, counted once."""
         key = (counter, ctx.instructions, tuple(ctx.tools), ctx.response_format)
@@ -101,6 +119,9 @@ class SessionMemory:
 class MemoryStore:
     """Finds the memory that belongs to ``ctx.state``, and writes it back.
 
+    A memory belongs to one state object as it is now. A copy of that state, of a conversation that
+    goes on in another way, gets a memory of its own from the saved form.
+
     Args:
         key: Where in ``ctx.state`` the saved form lives.
         capacity: Conversations held in this process; the least recently used go first and are
@@ -110,18 +131,30 @@ class MemoryStore:
     def __init__(self, key: str, capacity: int = 128) -> None:
         self.key = key
         self._capacity = capacity
-        self._held: OrderedDict[str, SessionMemory] = OrderedDict()
+        self._held: OrderedDict[tuple[int, str], SessionMemory] = OrderedDict()
 
     def open(
-        self, entries: list[TranscriptEntry], ctx: PolicyContext, counter: TokenCounter
+        self,
+        entries: list[TranscriptEntry],
+        ctx: PolicyContext,
+        counter: TokenCounter,
+        *,
+        contended: bool = False,
     ) -> SessionMemory:
-        """Return the conversation's memory, brought up to date with the transcript."""
-        data = ctx.state.get(self.key)
-        revision = data.get(_REVISION) if isinstance(data, dict) else None
-        memory = self._held.get(str(revision))
+        """Return the conversation's memory, brought up to date with the transcript.
+
+        Args:
+            entries: The transcript.
+            ctx: The call.
+            counter: Counts tokens.
+            contended: Whether another call worked on the conversation while this one waited; what
+                that one decided holds here as well where it fits the transcript.
+        """
+        key = self._key(ctx)
+        memory = self._held.get(key)
         if memory is None:
-            return self._restore(entries, ctx, counter)
-        self._held.move_to_end(str(revision))
+            return self._restore(entries, ctx, counter, self._decided(ctx) if contended else None)
+        self._held.move_to_end(key)
         sync = memory.view.sync(entries, counter, ctx.pending_calls)
         if sync.new_from < len(memory.chain):
             memory.chain.truncate(sync.new_from)
@@ -133,45 +166,52 @@ class MemoryStore:
     def write(self, memory: SessionMemory, ctx: PolicyContext) -> None:
         """Save the memory in ``ctx.state`` as a new version, in one assignment."""
         memory.version += 1
-        decisions = memory.view.decisions
-        data = save(
-            SavedMemory(
-                lineage=memory.lineage,
-                version=memory.version,
-                decisions=decisions,
-                archived=memory.view.archived,
-                chain=memory.chain_value(decisions.upto).hex(),
-                breaker=memory.breaker,
-                models=memory.models,
-                sent=memory.sent,
-            )
-        )
-        self._hold(memory, ctx, data)
+        self._hold(memory, ctx, memory.saved())
 
     def _restore(
-        self, entries: list[TranscriptEntry], ctx: PolicyContext, counter: TokenCounter
+        self,
+        entries: list[TranscriptEntry],
+        ctx: PolicyContext,
+        counter: TokenCounter,
+        decided: dict[str, Any] | None,
     ) -> SessionMemory:
-        memory = SessionMemory()
-        memory.view.sync(entries, counter, ctx.pending_calls)
+        view = SessionView()
+        view.sync(entries, counter, ctx.pending_calls)
+        if decided is not None:
+            with suppress(StateUnusable):
+                return self._hold(_rebuild(load(decided), view), ctx, decided)
         data = ctx.state.get(self.key)
         if data is not None:
             try:
-                memory = _rebuild(load(data), memory.view)
+                return self._hold(_rebuild(load(data), view), ctx, data)
             except StateUnusable as why:
                 set_aside(ctx.state, self.key, str(why))
-                data = None
-        self._hold(memory, ctx, data or save(SavedMemory(memory.lineage)))
-        return memory
+        memory = SessionMemory(view=view)
+        return self._hold(memory, ctx, memory.saved())
 
-    def _hold(self, memory: SessionMemory, ctx: PolicyContext, data: dict[str, Any]) -> None:
-        old = ctx.state.get(self.key)
-        if isinstance(old, dict):
-            self._held.pop(old.get(_REVISION, ""), None)
-        revision = secrets.token_hex(8)
-        ctx.state[self.key] = {**data, _REVISION: revision}
-        self._held[revision] = memory
+    def _decided(self, ctx: PolicyContext) -> dict[str, Any] | None:
+        """Return the saved form of what was decided last about the same session."""
+        memories = reversed(self._held.values())
+        same = (m for m in memories if ctx.session_id and m.session_id == ctx.session_id)
+        latest = next(same, None)
+        return None if latest is None else latest.saved()
+
+    def _key(self, ctx: PolicyContext) -> tuple[int, str]:
+        data = ctx.state.get(self.key)
+        revision = data.get(_REVISION) if isinstance(data, dict) else None
+        return id(ctx.state), str(revision)
+
+    def _hold(
+        self, memory: SessionMemory, ctx: PolicyContext, data: dict[str, Any]
+    ) -> SessionMemory:
+        """Make this the memory of ``ctx.state``, in the place of the one before; returns it."""
+        self._held.pop(self._key(ctx), None)
+        ctx.state[self.key] = {**data, _REVISION: secrets.token_hex(8)}
+        memory.session_id = ctx.session_id
+        self._held[self._key(ctx)] = memory
         while len(self._held) > self._capacity:
             self._held.popitem(last=False)
+        return memory
 
 
 def _rebuild(saved: SavedMemory, view: SessionView) -> SessionMemory:
