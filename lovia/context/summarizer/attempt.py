@@ -10,6 +10,7 @@ import anyio
 
 from lovia.providers.base import ModelSettings, Provider, model_name, provider_name
 from lovia.providers.reply import ModelReply
+from lovia.transcript.entries import InputEntry, text_of
 from lovia_otel import ChatScope, chat_scope
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ async def ask(
                         ctx.checkpoint("summary_stream")
         finally:
             _settle(reply, scope, ctx, first)
+            _show(scope, entries, reply)
     return reply
 
 
@@ -98,6 +100,19 @@ def _settle(reply: ModelReply, scope: ChatScope, ctx: PolicyContext, first: floa
         finish_reason=reply.finish_reason,
         time_to_first_chunk=first,
     )
+
+
+def _show(scope: ChatScope, request: Sequence[TranscriptEntry], reply: ModelReply) -> None:
+    """Offer what was said, for traces that may hold it; nothing is built for others."""
+    scope.content(
+        input_messages=lambda: [_message(entry) for entry in request],
+        output_messages=lambda: [_message(entry) for entry in reply.entries()],
+    )
+
+
+def _message(entry: TranscriptEntry) -> dict[str, Any]:
+    role = entry.role if isinstance(entry, InputEntry) else "assistant"
+    return {"role": role, "parts": [{"type": "text", "content": text_of(entry)}]}
 
 
 @asynccontextmanager

@@ -159,7 +159,8 @@ class _Folding:
             self._ctx.budget.check(self._ctx.usage)
         room = self._space.beside(prior)
         take = partial(plan.take, cursor, room)
-        chunk = await off_loop(take, large=is_large(plan.next_unit(cursor)))
+        large = self._reader.in_threads and is_large(plan.next_unit(cursor))
+        chunk = await off_loop(take, large=large)
         self._planned = self._folded + self._folds_left(plan, cursor, chunk)
         try:
             summary = await self._summarize(chunk, prior)
@@ -253,7 +254,8 @@ class _Folding:
 async def _plan(units: Sequence[Sequence[TranscriptEntry]], reader: Reader) -> Plan:
     """Measure the units; a long span is measured in a worker thread."""
     make = partial(Plan, units, measure=reader.measure, clip=reader.clip)
-    return await off_loop(make, large=is_large(chain.from_iterable(units)))
+    large = reader.in_threads and is_large(chain.from_iterable(units))
+    return await off_loop(make, large=large)
 
 
 class _Spending:
@@ -261,7 +263,7 @@ class _Spending:
 
     def __init__(self, usage: Usage) -> None:
         self._usage = usage
-        self._begin = usage.summary.clone()
+        self._begin = usage.clone()
         self._marks: dict[str, Usage] = {}
 
     def total(self) -> Usage:
@@ -271,7 +273,7 @@ class _Spending:
     def since(self, mark: str) -> Usage:
         """Return what was spent since this was last asked for the same mark."""
         spent = spent_since(self._marks.get(mark, self._begin), self._usage)
-        self._marks[mark] = self._usage.summary.clone()
+        self._marks[mark] = self._usage.clone()
         return spent
 
 

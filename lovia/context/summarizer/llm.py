@@ -14,7 +14,7 @@ from lovia.context.summarizer.protocol import RequestTooLarge, Summary
 from lovia.context.summarizer.reader import counter_of, run_window, spent_since
 from lovia.context.summarizer.rendering import clip_entry, render_entry
 from lovia.context.summarizer.request import RequestWriter
-from lovia.context.summarizer.threads import is_large, off_loop
+from lovia.context.summarizer.threads import counts_in_threads, is_large, off_loop
 from lovia.errors import ContextOverflowError, UserError
 from lovia.providers.base import (
     ModelSettings,
@@ -128,10 +128,10 @@ class LLMSummarizer:
         """
         writer = self._writer(ctx, prior_summary, focus)
         clipped = [self.clip(entry) for entry in entries]
-        large = is_large(clipped, prior_summary)
+        large = counts_in_threads(writer.counter) and is_large(clipped, prior_summary)
         request = await off_loop(partial(_fitting, writer, clipped), large=large)
         calls = self._calls(ctx, writer.output)
-        before = ctx.usage.summary.clone()
+        before = ctx.usage.clone()
         verdict = await calls.first(request)
         if verdict.worth_a_retry:
             correct = partial(_correction, writer, clipped, verdict)

@@ -88,7 +88,8 @@ class SizedSummarizer(Summarizer, Protocol):
     """A summarizer that knows how much it can read at once.
 
     Each of these methods is optional on its own. Without ``room``, a summarizer is given half of
-    the run's context window, prior summary included.
+    the run's context window, prior summary included. ``measure`` and ``clip`` are called in a
+    worker thread when there is much to measure.
     """
 
     def room(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lovia.context.summarizer.protocol import Summarizer, Summary
 from lovia.context.summarizer.rendering import clip_entry
+from lovia.context.summarizer.threads import counts_in_threads
 from lovia.errors import SummaryRejected
 from lovia.providers.base import provider_window
 from lovia.tokens import counter_for
@@ -46,6 +47,7 @@ class Reader:
 
     Attributes:
         counter: Counts tokens of summaries and of entries.
+        in_threads: Whether ``clip`` and ``measure`` may be called in a worker thread.
         clip: The entry with no more text than the summarizer reads.
         measure: The tokens of an entry as the summarizer reads it.
     """
@@ -54,6 +56,7 @@ class Reader:
         self, summarizer: Summarizer, ctx: PolicyContext, *, focus: str | None, result_chars: int
     ) -> None:
         self.counter = counter_of(ctx)
+        self.in_threads = counts_in_threads(self.counter, getattr(summarizer, "counter", None))
         self._summarizer: Any = summarizer
         self._ctx = ctx
         self._focus = focus
@@ -86,7 +89,7 @@ class Reader:
         Raises:
             SummaryRejected: The summarizer returned no text.
         """
-        before = self._ctx.usage.summary.clone()
+        before = self._ctx.usage.clone()
         made: Summary | str = await self._summarizer.summarize(
             [self.clip(entry) for entry in entries],
             ctx=self._ctx,
@@ -103,7 +106,10 @@ class Reader:
         return replace(summary, usage=spent)
 
 
-def spent_since(before: Usage, usage: Usage) -> Usage:
-    """Return what summaries spent since ``before``, which is an earlier ``usage.summary``."""
-    now = usage.summary
+def spent_since(before: Usage, now: Usage) -> Usage:
+    """Return what was spent since ``before``, which is an earlier copy of ``now``.
+
+    The totals tell also of a summarizer that books with ``usage.add``: nothing else spends tokens
+    while a fold runs.
+    """
     return Usage(**{name: getattr(now, name) - getattr(before, name) for name in COUNTERS})

@@ -91,7 +91,7 @@ def _fitting(items: Sequence[str], available: int) -> list[str]:
             break
         lines.append(line)
         available -= len(line) + 1
-    return lines[::-1]
+    return lines[::-1]  # in the order in which they were said
 
 
 def _line(item: str) -> str:

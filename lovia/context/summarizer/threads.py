@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio.to_thread
 
+from lovia.tokens import ByteCounter, TiktokenCounter
 from lovia.transcript.entries import TranscriptEntry, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["is_large", "off_loop"]
+__all__ = ["counts_in_threads", "is_large", "off_loop"]
 
 _T = TypeVar("_T")
 
@@ -28,6 +29,14 @@ def is_large(entries: Iterable[TranscriptEntry], text: str | None = None) -> boo
         if characters > _LARGE:
             return True
     return characters > _LARGE
+
+
+def counts_in_threads(*counters: object) -> bool:
+    """Tell whether all of these counters, ``None`` left out, may count outside the event loop.
+
+    Ours may; a user's own is perhaps not made for threads, and counts where it is used elsewhere.
+    """
+    return all(isinstance(each, (ByteCounter, TiktokenCounter)) for each in counters if each)
 
 
 async def off_loop(work: Callable[[], _T], *, large: bool) -> _T:

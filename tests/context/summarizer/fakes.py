@@ -56,6 +56,7 @@ class Request:
     entries: list[TranscriptEntry]
     tools: Sequence[Mapping[str, Any]] | None
     settings: ModelSettings | None
+    counter: TokenCounter = COUNTER
 
     @property
     def text(self) -> str:
@@ -66,7 +67,7 @@ class Request:
     def size(self) -> int:
         """Its tokens, and those of the answer that it reserves."""
         reserve = self.settings.max_tokens if self.settings and self.settings.max_tokens else 0
-        return COUNTER.entries(self.entries) + reserve
+        return self.counter.entries(self.entries) + reserve
 
 
 class FakeModel:
@@ -83,7 +84,9 @@ class FakeModel:
         stated: int | None = None,
         reported: bool = True,
         name: str = "fake",
+        counter: TokenCounter = COUNTER,
     ) -> None:
+        self.counter = counter
         self.name = name
         self.model: str | None = "fake-1"
         self.requests: list[Request] = []
@@ -108,7 +111,7 @@ class FakeModel:
         settings: ModelSettings | None = None,
     ) -> AsyncIterator[ModelDelta]:
         """Give the next answer."""
-        request = Request(list(entries), tools, settings)
+        request = Request(list(entries), tools, settings, self.counter)
         self.requests.append(request)
         await anyio.lowlevel.checkpoint()
         if self.window is not None and request.size > self.window:

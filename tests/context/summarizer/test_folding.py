@@ -327,10 +327,16 @@ async def test_usage_is_booked_once_whichever_way_it_is_reported() -> None:
             kwargs["ctx"].usage.add_summary(Usage(70, 7))
             return Summary("short", Usage(70, 7))
 
-    for summarizer in (Returns(), Books()):
+    class Adds(PlainSummarizer):
+        async def summarize(self, *args: Any, **kwargs: Any) -> Summary:  # type: ignore[override]
+            kwargs["ctx"].usage.add(Usage(70, 7))
+            return Summary("short", Usage(70, 7))
+
+    for summarizer in (Returns(), Books(), Adds()):
         ctx, steps = context(), Steps()
         outcome = await _fold(_units(1), summarizer, ctx, steps=steps)
-        assert ctx.usage.summary == outcome.usage == steps.seen[0].usage == Usage(70, 7)
+        assert ctx.usage.total_tokens == 77
+        assert outcome.usage == steps.seen[0].usage == Usage(70, 7)
 
 
 async def test_identifiers_that_a_summary_lost_are_appended_whoever_wrote_it() -> None:

@@ -66,6 +66,7 @@ def test_kinds(text: str, kind: str, found: str) -> None:
         "x" * 300 + ".py",
         "a ` b",
         "`${name} failed`",
+        '<div class="Card Title" id="Main"></div></section>',
     ],
 )
 def test_what_is_no_identifier(text: str) -> None:

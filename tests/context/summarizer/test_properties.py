@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from lovia.context.summarizer import LLMSummarizer, fold
 from lovia.context.summarizer.ledger import HEADING
 from lovia.errors import ProviderError
+from lovia.tokens import TiktokenCounter, load_counter
 from lovia.usage import Usage
 from tests.context.summarizer.fakes import (
     COUNTER,
@@ -26,10 +28,20 @@ from tests.context.summarizer.fakes import (
 from tests.context.summarizer.strategies import texts, units
 
 if TYPE_CHECKING:
+    from lovia.tokens import TokenCounter
     from lovia.transcript.entries import TranscriptEntry
 
 pytestmark = pytest.mark.anyio
 
+
+@pytest.fixture(scope="module", autouse=True)
+def _loaded(_offline_vocabulary: None) -> None:
+    """Load the tokenizer before a loop runs."""
+    assert isinstance(anyio.run(load_counter, "gpt-4"), TiktokenCounter)
+
+
+#: An estimate that reads samples, and a tokenizer that counts exactly.
+COUNTERS = (COUNTER, TiktokenCounter("cl100k_base"))
 ANSWERS = st.sampled_from(
     [
         *[Answer(GOOD)] * 6,
@@ -62,6 +74,7 @@ def _reported(answer: Answer) -> Usage:
     focus=st.none() | st.just("the parser"),
     answers=st.lists(ANSWERS, max_size=30),
     result_chars=st.sampled_from([300, 2_000, 1_000_000]),
+    counter=st.sampled_from(COUNTERS),
 )
 async def test_no_request_is_larger_than_the_window_and_nothing_is_lost(
     spans: list[list[TranscriptEntry]],
@@ -71,6 +84,7 @@ async def test_no_request_is_larger_than_the_window_and_nothing_is_lost(
     focus: str | None,
     answers: list[Answer],
     result_chars: int,
+    counter: TokenCounter,
 ) -> None:
     """Requests fit the window they know of; coverage, summary and usage always agree."""
     script = list(answers)
@@ -82,8 +96,8 @@ async def test_no_request_is_larger_than_the_window_and_nothing_is_lost(
         return given
 
     claimed = None if stated is None else int(window * stated)
-    model = FakeModel(then=answer, window=window, stated=claimed or 0)
-    ctx, steps = context(model, window=claimed), Steps()
+    model = FakeModel(then=answer, window=window, stated=claimed or 0, counter=counter)
+    ctx, steps = context(model, window=claimed, counter=counter), Steps()
     summarizer = LLMSummarizer(retry=no_wait(), result_chars=result_chars)
     outcome = await fold(
         spans,
@@ -109,5 +123,5 @@ async def test_no_request_is_larger_than_the_window_and_nothing_is_lost(
         outcome.summary.encode()
         assert outcome.summary.count(HEADING) <= 1
         covered = [entry for unit in spans[: outcome.units_done] for entry in unit]
-        replaced = COUNTER.text(prior or "") + COUNTER.entries(covered)
-        assert COUNTER.text(outcome.summary) <= replaced * 1.1 + 8
+        replaced = counter.text(prior or "") + counter.entries(covered)
+        assert counter.text(outcome.summary) <= replaced * 1.1 + 8

@@ -86,6 +86,18 @@ async def test_no_text_of_the_conversation_is_on_the_spans(exported: InMemorySpa
         assert not any("word" in str(value) for value in (span.attributes or {}).values())
 
 
+async def test_content_is_on_the_span_where_it_is_asked_for(
+    exported: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An application that captures content sees what the summarizer asked and was answered."""
+    monkeypatch.setenv(names.ENV_CAPTURE_CONTENT, "SPAN_ONLY")
+    await _fold(LLMSummarizer(retry=no_wait()), context(FakeModel()))
+    (span,) = _named(exported, "chat fake-1")
+    attributes = span.attributes or {}
+    assert "word word" in str(attributes[names.INPUT_MESSAGES])
+    assert "port it" in str(attributes[names.OUTPUT_MESSAGES])
+
+
 async def test_pieces_are_folds_of_their_own_and_say_so(exported: InMemorySpanExporter) -> None:
     """An oversized entry shows as several folds, each marked as degraded."""
     model = FakeModel(window=2_000)
