@@ -201,6 +201,7 @@ class CompactingContextPolicy:
             raise
         call = replace(call, limits=report.limits)
         self._commit(call, report, changed=report.decisions != before)
+        call.memory.stall = rested(call, report, trigger, self.options)
         result = self._result(call, report)
         if report.outcome in {"compacted", "partial"} and self.on_compacted is not None:
             await self._announce(call, result, reactive=trigger == "overflow")
@@ -234,7 +235,6 @@ class CompactingContextPolicy:
             memory.stale_count = call.ctx.last_input_tokens
         memory.sent = len(memory.view.transcript)
         memory.last_raw = memory.view.view_tokens + call.overhead
-        memory.stall = rested(call, report.request_after, changed=changed)
         self._desk.save(call)
 
     def _result(self, call: Call, report: PassReport) -> ContextPolicyResult:

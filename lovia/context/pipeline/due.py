@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from lovia.context.options import CompactionOptions
     from lovia.context.pipeline.calls import Call
+    from lovia.context.pipeline.report import PassReport
     from lovia.context.policy import ContextStage
 
 __all__ = ["due", "rested"]
@@ -23,8 +24,10 @@ _USEFUL_SHARE: Final = 0.01
 #: After so many useless passes in a row compaction rests for longer, and says so once.
 _STALLED_AFTER: Final = 2
 #: How much the request has to grow after a useless pass before the next one.
-_GROWTH: Final = 1.05
-_GROWTH_WHEN_STALLED: Final = 1.25
+_GROWTH: Final = 0.05
+_GROWTH_WHEN_STALLED: Final = 0.25
+#: But no further than this share of what is left of the window, or the next pass comes too late.
+_GROWTH_TO_WINDOW: Final = 0.5
 
 
 def due(call: Call, options: CompactionOptions, stages: Sequence[ContextStage]) -> str | None:
@@ -33,36 +36,67 @@ def due(call: Call, options: CompactionOptions, stages: Sequence[ContextStage]) 
     A newly arrived batch may hold results that are too large to send, whatever the size of the
     request. Otherwise nothing happens between trigger and target: compaction comes in rare bursts.
     """
+    if _is_over(call, call.size.tokens) and not _rests_by_tokens(call):
+        return "threshold"
+    if _is_crowded(call, options) and not _rests_by_entries(call):
+        return "entries"
     new = call.entries[call.memory.sent :]
-    limits, view = call.limits, call.memory.view
-    over = limits.trigger is not None and call.size.tokens > limits.trigger
-    crowded = options.max_entries is not None and view.view_length > options.max_entries
-    if (over or crowded) and not _is_stalled(call):
-        return "threshold" if over else "entries"
     on_arrival = (getattr(stage, "wants", None) for stage in stages)
     return "batch" if any(wants(new) for wants in on_arrival if callable(wants)) else None
 
 
-def rested(call: Call, request_after: int, *, changed: bool) -> Stall | None:
-    """Return how many useless passes there were in a row, this one included."""
-    stall = call.memory.stall
-    freed = call.size.tokens - request_after
-    if changed and freed >= call.size.tokens * _USEFUL_SHARE:
+def rested(
+    call: Call, report: PassReport, trigger: str, options: CompactionOptions
+) -> Stall | None:
+    """Return how many automatic passes in a row were useless, after one more pass.
+
+    Useless is a pass that frees next to nothing, and one that did all it could and leaves the
+    request above the limit that started it: the next turn would start another, for what that turn
+    added alone.
+    """
+    crowded = _is_crowded(call, options)
+    freed = call.size.tokens - report.request_after
+    useful = freed >= call.size.tokens * _USEFUL_SHARE or (trigger == "entries" and not crowded)
+    if trigger not in {"threshold", "entries"}:
+        return None if useful else call.memory.stall
+    above = crowded or _is_over(call, report.request_after)
+    if useful and not (above and report.outcome == "compacted"):
         return None
-    count = (stall.count if stall else 0) + 1
+    count = (call.memory.stall.count if call.memory.stall else 0) + 1
     if count == _STALLED_AFTER:
         _log.warning(
-            "Compaction cannot make a request of %d tokens much smaller; it rests until it grows.",
-            request_after,
+            "Compaction cannot bring a request of %d tokens below its limits; "
+            "it rests until it grows.",
+            report.request_after,
         )
-    return Stall(count, request_after, call.memory.view.view_length)
+    return Stall(count, report.request_after, call.memory.view.view_length)
 
 
-def _is_stalled(call: Call) -> bool:
+def _is_over(call: Call, tokens: int) -> bool:
+    return call.limits.trigger is not None and tokens > call.limits.trigger
+
+
+def _is_crowded(call: Call, options: CompactionOptions) -> bool:
+    return options.max_entries is not None and call.memory.view.view_length > options.max_entries
+
+
+def _rests_by_tokens(call: Call) -> bool:
     """Tell whether the last passes were useless and the request has hardly grown since."""
+    stall, window = call.memory.stall, call.limits.window
+    if stall is None:
+        return False
+    growth = stall.tokens * _growth(stall)
+    if window is not None:
+        growth = min(growth, (window - stall.tokens) * _GROWTH_TO_WINDOW)
+    return call.size.tokens <= stall.tokens + max(growth, stall.tokens * _USEFUL_SHARE)
+
+
+def _rests_by_entries(call: Call) -> bool:
     stall = call.memory.stall
     if stall is None:
         return False
-    growth = _GROWTH if stall.count < _STALLED_AFTER else _GROWTH_WHEN_STALLED
-    grown = call.size.tokens > stall.tokens * growth
-    return not grown and call.memory.view.view_length <= stall.entries * growth
+    return call.memory.view.view_length <= stall.entries * (1 + _growth(stall))
+
+
+def _growth(stall: Stall) -> float:
+    return _GROWTH if stall.count < _STALLED_AFTER else _GROWTH_WHEN_STALLED

@@ -171,6 +171,8 @@ class Pass:
             return False
         view = self._memory.view
         decisions = read_back(result.entries, given, self._decisions, length=len(view.transcript))
+        if decisions == self._decisions:
+            return False
         rendered = view.preview(decisions)
         check_decisions(decisions, rendered, view)
         self._take_decisions(decisions, rendered)

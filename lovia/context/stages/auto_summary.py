@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from lovia.context.policy import PolicyContext, Pressure, StageResult
-from lovia.context.stages.summarising import FoldPlan, foldable_units, run_fold
+from lovia.context.stages.summarising import FoldPlan, foldable_units, movable_room, run_fold
 from lovia.context.summarizer import LLMSummarizer, Summarizer
 from lovia.context.view.source import Source, stage_input
 
@@ -18,10 +18,10 @@ __all__ = ["AutoSummaryStage"]
 
 #: A summary must be able to take this share off the request, or it is not worth a model call.
 _MIN_GAIN = 0.05
-#: The protected tail holds at the most this share of the target, so that huge messages cannot hide
-#: in it.
+#: The protected tail holds at the most this share of the room for what can be moved, so that huge
+#: messages cannot hide in it.
 _TAIL_SHARE = 0.5
-#: So much of the target the conversation's first entries may take, beside the leading block.
+#: So much of that room the conversation's first entries may take, beside the leading block.
 _INITIAL_SHARE = 0.1
 #: A summary is expected to take so many tokens when planning how much to fold; a window that is
 #: small holds it to this share of the target.
@@ -91,9 +91,9 @@ class AutoSummaryStage:
         )
 
     def _plan(self, pressure: Pressure, source: Source, *, manual: bool) -> FoldPlan:
-        target = pressure.target
-        initial = None if target is None else target * _INITIAL_SHARE
-        tail = None if target is None else int(target * _TAIL_SHARE)
+        target, room = pressure.target, movable_room(pressure, source)
+        initial = None if room is None else room * _INITIAL_SHARE
+        tail = None if room is None else int(room * _TAIL_SHARE)
         start = source.initial_stop(self.keep_initial, initial, pressure.entry_size)
         keep = self.manual_keep_recent if manual else self.keep_recent
         stop = source.tail_start(keep, tail, pressure.entry_size)

@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lovia.context.policy import PolicyContext, Pressure, StageResult
-from lovia.context.stages.summarising import FoldPlan, SummaryStageResult, foldable_units, run_fold
+from lovia.context.stages.summarising import (
+    FoldPlan,
+    SummaryStageResult,
+    foldable_units,
+    movable_room,
+    run_fold,
+)
 from lovia.context.stages.tool_result_budget import offload
 from lovia.context.summarizer import LLMSummarizer, Summarizer
 from lovia.context.view.decisions import Clipped, Decisions, Replacement
@@ -119,9 +125,9 @@ class ReactiveSummaryStage:
         return replace(step, fold=fold)
 
     def _units(self, pressure: Pressure, source: Source) -> list[Unit]:
-        target = pressure.target
-        initial = None if target is None else target * _INITIAL_SHARE
-        tail = None if target is None else int(target * _TAIL_SHARE)
+        room = movable_room(pressure, source)
+        initial = None if room is None else room * _INITIAL_SHARE
+        tail = None if room is None else int(room * _TAIL_SHARE)
         start = source.initial_stop(self.keep_initial, initial, pressure.entry_size)
         return foldable_units(
             source, start, source.tail_start(self.keep_recent, tail, pressure.entry_size)

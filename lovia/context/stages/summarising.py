@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lovia.transcript.entries import TranscriptEntry
     from lovia.transcript.pairing import Unit
 
-__all__ = ["FoldPlan", "SummaryStageResult", "foldable_units", "run_fold"]
+__all__ = ["FoldPlan", "SummaryStageResult", "foldable_units", "movable_room", "run_fold"]
 
 
 @dataclass
@@ -69,6 +69,25 @@ def foldable_units(source: Source, start: int, stop: int) -> list[Unit]:
 def entries_of(unit: Unit, transcript: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
     """Return the entries of a unit, late results included."""
     return [*transcript[unit.start : unit.stop], *(transcript[index] for index in unit.late)]
+
+
+def movable_room(pressure: Pressure, source: Source) -> float | None:
+    """Return the tokens that a request may have beside what stays in it whatever is decided.
+
+    What stays are instructions, tools, and everything that is fixed word for word. Where that is
+    most of the target, half of what it leaves of the window is the room, so that the next pass does
+    not come too late.
+
+    Returns:
+        The room, not below zero; ``None`` without a target.
+    """
+    if pressure.target is None:
+        return None
+    pairs = zip(source.given.sources, source.given.entries, strict=True)
+    movable = pressure.size([entry for index, entry in pairs if index not in source.fixed])
+    stays = pressure.request - movable
+    limit = pressure.window or pressure.trigger or pressure.target
+    return max(pressure.target - stays, (limit - stays) / 2, 0.0)
 
 
 class _Folding:

@@ -2,13 +2,16 @@
 
 A stage knows nothing of memory, so its output is read back into decisions here. An entry that the
 stage was given is itself. An entry that our own stages made says what it stands for. A call or a
-result that is neither is a rewrite of the next one with its id. Anything else is the stage's own.
+result that is neither is a rewrite of the next one with its id, any other entry that equals the
+next one is a copy of it. Anything else is the stage's own.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import operator
+from typing import TYPE_CHECKING, Any
 
+from lovia.context.view.alignment import align
 from lovia.context.view.decisions import (
     Decisions,
     Literal,
@@ -25,7 +28,7 @@ from lovia.errors import InvalidViewError
 from lovia.transcript.entries import ToolCallEntry, ToolResultEntry, TranscriptEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lovia.context.view.rendering import Rendered
 
@@ -46,7 +49,7 @@ def read_back(
     Raises:
         InvalidViewError: The output reorders or repeats what the stage was given.
     """
-    reader = _Reader(given)
+    reader = _Reader(output, given)
     for position, entry in enumerate(output):
         reader.read(position, entry)
     return reader.decisions(before, length)
@@ -55,9 +58,9 @@ def read_back(
 class _Reader:
     """Walks an output once and collects what its entries stand for."""
 
-    def __init__(self, given: Rendered) -> None:
+    def __init__(self, output: Sequence[TranscriptEntry], given: Rendered) -> None:
         self._given = given
-        self._first = {id(entry): at for at, entry in reversed(list(enumerate(given.entries)))}
+        self._places = align(output, given)
         self._position_of = {source: at for at, source in enumerate(given.sources) if source >= 0}
         self._last = -1
         self._seen: set[int] = set()
@@ -70,9 +73,9 @@ class _Reader:
         self._waiting: list[TranscriptEntry] = []
 
     def read(self, position: int, entry: TranscriptEntry) -> None:
-        found = self._find(entry)
-        if found is not None:
-            self._keep(position, found)
+        at = self._places[position].at
+        if at is not None:
+            self._keep(position, at)
             return
         match mark_of(entry, self._given.owner):
             case Replaced(index=index, how=how) if index in self._position_of:
@@ -106,17 +109,6 @@ class _Reader:
             notes=self._notes(before, length),
         )
 
-    def _find(self, entry: TranscriptEntry) -> int | None:
-        """Return the position in the input at which this very object stands, next in order."""
-        at = self._first.get(id(entry))
-        if at is None or at not in self._seen:
-            return at
-        entries = (
-            self._given.entries
-        )  # one object in several places: equal texts are often one object
-        rest = range(at + 1, len(entries))
-        return next((k for k in rest if entries[k] is entry and k not in self._seen), None)
-
     def _keep(self, position: int, at: int) -> None:
         if at <= self._last:
             message = f"Entry {position} of the stage's result is out of order, or there twice."
@@ -128,26 +120,26 @@ class _Reader:
         self._waiting = []
 
     def _read_foreign(self, position: int, entry: TranscriptEntry) -> None:
-        if isinstance(entry, (ToolCallEntry, ToolResultEntry)):
-            at = self._next_with_id(entry)
-            if at is None:
-                message = (
-                    f"Entry {position} of the stage's result is no call or result of its input."
-                )
-                hint = "A stage may rewrite a call or a result, but not invent one."
-                raise InvalidViewError(message, rule="orphan_result", index=position, hint=hint)
+        by_id = isinstance(entry, (ToolCallEntry, ToolResultEntry))
+        at = self._next(position, entry, _has_id_of if by_id else operator.eq)
+        if at is not None:
             self._keep(position, at)
-            if self._given.sources[at] >= 0:
-                self._replaced[self._given.sources[at]] = Literal(entry)
-            return
-        self._waiting.append(entry)
+            source = self._given.sources[at]
+            if source >= 0 and entry != self._given.entries[at]:
+                self._replaced[source] = Literal(entry)
+        elif by_id:
+            message = f"Entry {position} of the stage's result is no call or result of its input."
+            hint = "A stage may rewrite a call or a result, but not invent one."
+            raise InvalidViewError(message, rule="orphan_result", index=position, hint=hint)
+        else:
+            self._waiting.append(entry)
 
-    def _next_with_id(self, entry: ToolCallEntry | ToolResultEntry) -> int | None:
-        for at in range(self._last + 1, len(self._given.entries)):
-            other = self._given.entries[at]
-            if type(other) is type(entry) and other.call_id == entry.call_id:
-                return at
-        return None
+    def _next(
+        self, position: int, entry: TranscriptEntry, same: Callable[[Any, Any], bool]
+    ) -> int | None:
+        """Return where in the input the entry may come from: after the last, before the next."""
+        between = range(self._last + 1, self._places[position].before)
+        return next((at for at in between if same(self._given.entries[at], entry)), None)
 
     def _coverage(self, before: Decisions) -> tuple[Ranges, SummaryText | None]:
         if self._summary is not None:
@@ -186,3 +178,7 @@ class _Reader:
             if self._given.sources[position] >= 0 and position in self._seen:
                 return self._given.sources[position]
         return length
+
+
+def _has_id_of(given: TranscriptEntry, entry: ToolCallEntry | ToolResultEntry) -> bool:
+    return isinstance(given, type(entry)) and given.call_id == entry.call_id

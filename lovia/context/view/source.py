@@ -79,7 +79,7 @@ class Source:
 
         Args:
             keep: Entries of the view that the tail holds at the most.
-            budget: Tokens that it holds at the most, or ``None``.
+            budget: Tokens that it holds at the most beside what stays anyway, or ``None``.
             size: Tokens of an entry.
 
         Returns:
@@ -88,7 +88,8 @@ class Source:
         entries, sources = self.given.entries, self.given.sources
         tokens, tail = 0, len(self.transcript)
         for count, position in enumerate(range(len(entries) - 1, -1, -1), 1):
-            tokens += size(entries[position])
+            if sources[position] not in self.fixed:
+                tokens += size(entries[position])
             over = count > keep or (budget is not None and tokens > budget)
             if over and tail < len(self.transcript):
                 break
@@ -106,13 +107,14 @@ class Source:
 
         Args:
             keep: Entries that it holds at the most, the leading block included.
-            budget: Tokens that its entries after the leading block hold at the most, or ``None``.
+            budget: Tokens that it holds at the most beside what stays anyway, or ``None``.
             size: Tokens of an entry.
         """
         lead = leading_block(self.transcript)
         stop = self.view.pairing.cut_at_or_before(max(lead, keep), floor=lead)
         while stop > lead and budget is not None:
-            if sum(size(entry) for entry in self.transcript[lead:stop]) <= budget:
+            movable = (k for k in range(lead, stop) if k not in self.fixed)
+            if sum(size(self.transcript[k]) for k in movable) <= budget:
                 break
             stop = self.view.pairing.cut_at_or_before(stop - 1, floor=lead)
         return stop
