@@ -30,7 +30,7 @@ class CancelToken:
 
     def __init__(self) -> None:
         self._reason: str | None = None
-        self.checkpoints_passed = 0
+        self.checkpoints_passed: int = 0
 
     @property
     def is_cancelled(self) -> bool:

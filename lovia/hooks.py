@@ -37,7 +37,7 @@ class AgentHooks:
     """
 
     def __init__(self) -> None:
-        self.failures = 0
+        self.failures: int = 0
         self._handlers: list[tuple[tuple[type[Event], ...], HookHandler[Any]]] = []
 
     def on(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lovia.errors import ContextOverflowError
+    from lovia.usage import Usage
 
 __all__ = [
     "CompactRequest",
@@ -101,14 +102,14 @@ class CompactRequest:
         self, entries: list[TranscriptEntry], ctx: PolicyContext, error: ContextOverflowError | None
     ) -> None:
         self.entries = entries
-        self.provider = ctx.provider
-        self.model = ctx.model
-        self.tools = ctx.tools
-        self.last_input_tokens = ctx.last_input_tokens
-        self.overflow = error is not None
-        self.reported_window = error.reported_window if error else None
+        self.provider: Any = ctx.provider
+        self.model: str | None = ctx.model
+        self.tools: Sequence[Any] = ctx.tools
+        self.last_input_tokens: int | None = ctx.last_input_tokens
+        self.overflow: bool = error is not None
+        self.reported_window: int | None = error.reported_window if error else None
         self.scratch: dict[str, Any] = ctx.state.setdefault("scratch", {})
-        self.usage = ctx.usage
+        self.usage: Usage = ctx.usage
 
 
 class CompactRequestAdapter:

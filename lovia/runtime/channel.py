@@ -26,7 +26,7 @@ class EventChannel:
     """
 
     def __init__(self) -> None:
-        self.finished = False
+        self.finished: bool = False
         self._reading = True
         self._queue: deque[tuple[Event, anyio.Event | None]] = deque()
         self._handled: anyio.Event | None = None  # of the event that the reader has now

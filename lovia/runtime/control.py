@@ -38,8 +38,8 @@ class RunControl:
             cancel_token=options.cancel_token,
             mailbox=options.mailbox,
         )
-        self.channel = EventChannel()
-        self.interrupt = Interrupt(options.cancel_token, options.outer)
-        self.approvals = ApprovalChannel()
-        self.desk = CompactionDesk()
+        self.channel: EventChannel = EventChannel()
+        self.interrupt: Interrupt = Interrupt(options.cancel_token, options.outer)
+        self.approvals: ApprovalChannel = ApprovalChannel()
+        self.desk: CompactionDesk = CompactionDesk()
         self.context._interrupt = self.interrupt  # noqa: SLF001 - for runs inside its tools

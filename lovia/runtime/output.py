@@ -58,7 +58,7 @@ class OutputType:
     """
 
     def __init__(self, kind: Any) -> None:
-        self.name = str(getattr(kind, "__name__", kind))
+        self.name: str = str(getattr(kind, "__name__", kind))
         try:
             self._adapter: TypeAdapter[Any] = TypeAdapter(kind)
             self.schema: dict[str, Any] = untitled(self._adapter.json_schema())

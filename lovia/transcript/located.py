@@ -29,9 +29,9 @@ class Located:
     __slots__ = ("_key", "_parent", "label", "source", "value")
 
     def __init__(self, value: Any, *, source: str, label: str = "") -> None:
-        self.value = value
-        self.source = source
-        self.label = label
+        self.value: Any = value
+        self.source: str = source
+        self.label: str = label
         self._parent: Located | None = None
         self._key: str | int = ""
 

@@ -73,7 +73,7 @@ class Pairing:
         self.unit_of: list[int] = []
         self.partner: list[int] = []
         self.orphans: list[int] = []
-        self.upsets = 0
+        self.upsets: int = 0
         self._kinds: list[type] = []
         self._open: dict[str, list[int]] = {}
         self._dead: set[int] = set()

@@ -62,7 +62,7 @@ class Pass:
         ctx: PolicyContext,
         archive: CompactionArchive | None,
     ) -> None:
-        self.id = secrets.token_hex(8)
+        self.id: str = secrets.token_hex(8)
         self._facts = facts
         self._memory = memory
         self._ctx = ctx

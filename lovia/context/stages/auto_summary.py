@@ -57,7 +57,7 @@ class AutoSummaryStage:
         max_failures: int = 3,
         cooldown: float = 300.0,
     ) -> None:
-        self.summarizer = summarizer or LLMSummarizer()
+        self.summarizer: Summarizer = summarizer or LLMSummarizer()
         self.keep_initial = keep_initial
         self.keep_recent = keep_recent
         self.manual_keep_recent = manual_keep_recent

@@ -41,7 +41,7 @@ class MiddleSnipStage:
         self.max_entries = max_entries
         self.keep_initial = keep_initial
         # Half of the limit at the most, or the next entry would start the next pass.
-        self.keep_recent = (
+        self.keep_recent: int = (
             keep_recent if max_entries is None else min(keep_recent, max(max_entries // 2, 1))
         )
         self.keep_tools = keep_tools

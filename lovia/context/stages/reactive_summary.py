@@ -57,7 +57,7 @@ class ReactiveSummaryStage:
         archive: CompactionArchive | None = None,
         max_failures: int = 3,
     ) -> None:
-        self.summarizer = summarizer or LLMSummarizer()
+        self.summarizer: Summarizer = summarizer or LLMSummarizer()
         self.keep_initial = keep_initial
         self.keep_recent = keep_recent
         self.preview_chars = preview_chars

@@ -97,12 +97,12 @@ class LLMSummarizer:
         self.window_tokens = window_tokens
         self.max_summary_tokens = max_summary_tokens
         self.result_chars = result_chars
-        self.retry = retry or RetryPolicy(max_attempts=3)
+        self.retry: RetryPolicy = retry or RetryPolicy(max_attempts=3)
         self.timeout = timeout
         self.extra_instructions = extra_instructions
         self.constraints = constraints
-        self.required_sections = tuple(required_sections)
-        self.settings = settings or ModelSettings()
+        self.required_sections: tuple[str, ...] = tuple(required_sections)
+        self.settings: ModelSettings = settings or ModelSettings()
         self.counter = counter
         if counter is None and provider is not None:
             self.counter = counter_for(provider, model)

@@ -55,8 +55,10 @@ class Reader:
     def __init__(
         self, summarizer: Summarizer, ctx: PolicyContext, *, focus: str | None, result_chars: int
     ) -> None:
-        self.counter = counter_of(ctx)
-        self.in_threads = counts_in_threads(self.counter, getattr(summarizer, "counter", None))
+        self.counter: TokenCounter = counter_of(ctx)
+        self.in_threads: bool = counts_in_threads(
+            self.counter, getattr(summarizer, "counter", None)
+        )
         self._summarizer: Any = summarizer
         self._ctx = ctx
         self._focus = focus

@@ -47,14 +47,14 @@ class SessionView:
     """
 
     def __init__(self) -> None:
-        self.decisions = Decisions()
-        self.archived = Ranges()
+        self.decisions: Decisions = Decisions()
+        self.archived: Ranges = Ranges()
         self._counter: TokenCounter | None = None
         self._source = ""
         self._forget_transcript()
 
     def _forget_transcript(self) -> None:
-        self.pairing = Pairing()
+        self.pairing: Pairing = Pairing()
         self._seen: list[TranscriptEntry] = []
         self._dirty: dict[int, TranscriptEntry] = {}
         self._pending: frozenset[str] = frozenset()
