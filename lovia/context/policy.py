@@ -142,7 +142,7 @@ class Pressure:
         focus: What a requested summary should dwell on, or ``None``.
         pass_id: Names the pass in events and telemetry.
         source: Where the stage's input comes from; for stages that read the transcript behind it.
-        keep: Hands over a view that is to be kept should the stage be interrupted from here on.
+        keep: Hands over how to make a view that is to be kept should the stage be interrupted.
     """
 
     trigger: int | None
@@ -158,7 +158,7 @@ class Pressure:
     focus: str | None = None
     pass_id: str | None = None
     source: Source | None = None
-    keep: Callable[[list[TranscriptEntry]], None] | None = None
+    keep: Callable[[Callable[[], list[TranscriptEntry]]], None] | None = None
 
     @property
     def over_trigger(self) -> bool:

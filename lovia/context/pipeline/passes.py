@@ -32,7 +32,7 @@ from lovia.providers.base import model_name, provider_name
 from lovia_otel import PassScope, StageScope, pass_scope, stage_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lovia.context.archive import CompactionArchive
     from lovia.context.pipeline.memory import SessionMemory
@@ -72,7 +72,7 @@ class Pass:
         self._request = facts.size.tokens
         self._engaged = facts.trigger in ("overflow", "manual")
         self._records: list[StageRecord] = []
-        self._kept: tuple[Rendered, list[TranscriptEntry]] | None = None
+        self._kept: tuple[Rendered, Callable[[], list[TranscriptEntry]]] | None = None
         self._tally = FoldTally(ctx.usage)
         self._error: BaseException | None = None
 
@@ -235,7 +235,7 @@ class Pass:
             keep=partial(self._keep, given),
         )
 
-    def _keep(self, given: Rendered, entries: list[TranscriptEntry]) -> None:
+    def _keep(self, given: Rendered, entries: Callable[[], list[TranscriptEntry]]) -> None:
         """Remember a view that holds even if the stage is interrupted from here on."""
         self._kept = (given, entries)
 
@@ -246,7 +246,7 @@ class Pass:
         with suppress(Exception):
             if self._kept is not None:
                 given, entries = self._kept
-                self._take(StageResult(entries, changed=True), given)
+                self._take(StageResult(entries(), changed=True), given)
             self._memory.view.adopt(self._decisions)
         scope.settle(outcome=outcome, tokens_after=self._request)
         spent = self._tally.usage()

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from lovia.context.summarizer import Summarizer
     from lovia.context.summarizer.breaker import Breaker
-    from lovia.context.view.rendering import Rendered
     from lovia.transcript.entries import TranscriptEntry
     from lovia.transcript.pairing import Unit
 
@@ -49,12 +48,10 @@ class FoldPlan:
     Attributes:
         units: Units of the transcript, in order, that no summary covers.
         reactive: Whether the provider had refused the request.
-        down_to: Stop once the request is this small, in tokens; ``None``: fold everything.
     """
 
     units: Sequence[Unit]
     reactive: bool = False
-    down_to: int | None = None
 
 
 def foldable_units(source: Source, start: int, stop: int) -> list[Unit]:
@@ -91,30 +88,33 @@ def movable_room(pressure: Pressure, source: Source) -> float | None:
 
 
 class _Folding:
-    """Turns each finished fold into the decisions and the view that it makes possible."""
+    """Turns finished folds into decisions; the view that they give is made only when it is used."""
 
     def __init__(self, plan: FoldPlan, pressure: Pressure, source: Source) -> None:
         self._plan = plan
         self._pressure = pressure
         self._source = source
-        self._beside = pressure.request - pressure.size(source.given.entries)
-        self.view: Rendered | None = None
+        self._done = 0
         self.decisions: Decisions | None = None
         self.summary: str | None = None
 
     def on_folded(self, step: FoldStep) -> bool:
-        """Take in one finished fold; returns whether to go on."""
-        if step.units_done == 0:
-            return True
-        folded = ranges_of(self._plan.units[: step.units_done])
-        text = SummaryText(step.summary, self._plan.reactive)
-        self.decisions = self._source.decisions.cover(folded, text)
-        self.view = self._source.preview(self.decisions)
-        self.summary = step.summary
-        if self._pressure.keep is not None:
-            self._pressure.keep(self.view.entries)
-        request = self._beside + self._pressure.size(self.view.entries)
-        return self._plan.down_to is None or request > self._plan.down_to
+        """Take in one finished fold; the fold always goes on."""
+        if step.units_done > 0:
+            folded = ranges_of(self._plan.units[self._done : step.units_done])
+            self._done = step.units_done
+            self.summary = step.summary
+            text = SummaryText(step.summary, self._plan.reactive)
+            self.decisions = (self.decisions or self._source.decisions).cover(folded, text)
+            if self._pressure.keep is not None:
+                self._pressure.keep(self.entries)
+        return True
+
+    def entries(self) -> list[TranscriptEntry]:
+        """Return the view as it stands now."""
+        if self.decisions is None:
+            return self._source.given.entries
+        return self._source.preview(self.decisions).entries
 
 
 async def run_fold(
@@ -156,10 +156,10 @@ async def run_fold(
     elif outcome.units_done:
         breaker = breaker.succeeded()
     given = source.given.entries
-    entries = folding.view.entries if folding.view else given
+    entries = folding.entries()
     return SummaryStageResult(
         entries,
-        changed=folding.view is not None,
+        changed=folding.decisions is not None,
         tokens_freed_estimate=pressure.size(given) - pressure.size(entries),
         note=_note(outcome),
         outcome=outcome,
