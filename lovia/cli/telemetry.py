@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from lovia.cli.console import error_console
 from lovia_otel import configure
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ __all__ = ["exported"]
 def exported(otlp: str | None = None, *, file: Path | None = None) -> Iterator[None]:
     """Export the telemetry of the block to an OTLP receiver, a file, both or nowhere.
 
-    A receiver that does not answer costs a warning, never the work.
+    A receiver that does not answer costs a warning and a few seconds, never the work.
 
     Raises:
         TelemetryError: The SDK is not installed, or the address is none.
@@ -31,8 +30,4 @@ def exported(otlp: str | None = None, *, file: Path | None = None) -> Iterator[N
     try:
         yield
     finally:
-        sent = handle.flush()
         handle.shutdown()
-        if not sent:
-            message = f"lovia: not all telemetry could be sent to {otlp or file}"
-            error_console().print(message, style="yellow", soft_wrap=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lovia.testing import AssistantTurn, ScriptedRequest
     from lovia.transcript.entries import ToolCallEntry
 
-__all__ = ["TASK", "describe_call", "scripted_model"]
+__all__ = ["READINGS", "TASK", "describe_call", "scripted_model"]
 
 TASK: Final = (
     "Find out how this code base keeps an agent's requests inside the model's context window. "
@@ -56,7 +56,7 @@ _CHECKS: Final = (
 _TOO_COMMON: Final = "the"
 _SEARCHES: Final = ("apply_reactive", "reported_window")
 #: What is read, and the note that the model makes of it before it goes on.
-_READINGS: Final = {
+READINGS: Final = {
     "context/policy.py": (
         "A policy gets the transcript and returns a view of it: a new list that one call sends. "
         "The transcript itself is never edited. Sizes have one meaning each: the history is the "
@@ -153,7 +153,7 @@ def _turns(workspace: Workspace) -> Iterator[AssistantTurn]:
     for word in _SEARCHES:
         yield _saying(f"Who knows {word}?", call("search_files", _lines_with(word, folder)))
     note = "Now the source itself."
-    for file, learned in _READINGS.items():
+    for file, learned in READINGS.items():
         reading = _reading(workspace, f"{folder}/{file}".removeprefix("./"))
         if reading is not None:
             yield _saying(note, call("read_file", reading))
@@ -192,7 +192,7 @@ def _numbered(turns: Iterator[AssistantTurn]) -> Iterator[AssistantTurn]:
 def _summary(request: ScriptedRequest) -> AssistantTurn:
     """Write the summary that a request asks for, as short as a good model would."""
     asked = str(request.entries[-1])
-    read = [file for file in _READINGS if file in asked]
+    read = [file for file in READINGS if file in asked]
     return text(
         f"## Goal\n{TASK}\n\n"
         "## Constraints\nName files and lines exactly.\n\n"

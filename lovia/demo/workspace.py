@@ -47,13 +47,15 @@ class Workspace:
     package: str
 
     def files(self, folder: Path, suffix: str = "") -> Iterator[Path]:
-        """Yield the visible files below a folder, in a fixed order."""
+        """Yield the visible files below a folder, in a fixed order; links are not followed."""
         for directory, folders, names in os.walk(folder):
             folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _SKIPPED)
             yield from (
                 Path(directory, name)
                 for name in sorted(names)
-                if not name.startswith(".") and name.endswith(suffix)
+                if not name.startswith(".")
+                and name.endswith(suffix)
+                and not Path(directory, name).is_symlink()
             )
 
     def resolve(self, path: str) -> Path:

@@ -72,7 +72,7 @@ class Chart:
         request: Path of the request line.
         request_area: Path of the area under it.
         saved_area: Path of the area between min(history, window) and the request, or ``None``.
-        window: Height of the window line, or ``None``.
+        window: Path of the window line, or ``None``; a refusal may teach a smaller window.
         labels: Names of the lines.
         rows: Marks of the vertical axis.
         columns: Marks of the horizontal axis.
@@ -91,7 +91,7 @@ class Chart:
     request: str
     request_area: str
     saved_area: str | None
-    window: float | None
+    window: str | None
     labels: tuple[Label, ...]
     rows: tuple[Tick, ...]
     columns: tuple[Tick, ...]
@@ -108,38 +108,30 @@ def draw_charts(turns: Sequence[ReplayTurn]) -> tuple[Chart, ...]:
     """Draw the sizes over the calls; a second chart looks closely where the first is too flat."""
     if not turns:
         return ()
-    window = turns[-1].window
-    near = max(max(t.request, *(p.before for p in t.passes), 0) for t in turns)
-    near = max(near, window or 0)
+    near = max(max(t.request, t.window or 0, *(p.before for p in t.passes)) for t in turns)
     far = max(near, *(turn.history for turn in turns))
-    wide = _draw("History and request, call by call", turns, far, window, with_history=True)
+    wide = _draw("History and request, call by call", turns, far, with_history=True)
     if far < near * _FLAT:
         return (wide,)
-    return (wide, _draw("The request in its window", turns, near, window, with_history=False))
+    return (wide, _draw("The request in its window", turns, near, with_history=False))
 
 
-def _draw(
-    title: str,
-    turns: Sequence[ReplayTurn],
-    top: int,
-    window: int | None,
-    *,
-    with_history: bool,
-) -> Chart:
+def _draw(title: str, turns: Sequence[ReplayTurn], top: int, *, with_history: bool) -> Chart:
     rows, ceiling = _scale(top)
     x, y = _across(len(turns)), _up(ceiling)
     history = [(x(i), y(turn.history)) for i, turn in enumerate(turns)]
     request = [(x(i), y(turn.request)) for i, turn in enumerate(turns)]
-    capped = [(x(i), y(min(t.history, window or t.history))) for i, t in enumerate(turns)]
+    capped = [(x(i), y(min(t.history, t.window or t.history))) for i, t in enumerate(turns)]
+    windows = [(x(i), y(turn.window)) for i, turn in enumerate(turns) if turn.window]
     floor = [(px, float(_HEIGHT - _BOTTOM)) for px, _ in request]
     return Chart(
         title=title,
-        summary=_summary(turns, window, with_history=with_history),
+        summary=_summary(turns, with_history=with_history),
         history=_path(history) if with_history else None,
         request=_path(request),
         request_area=_area(request, floor),
-        saved_area=_area(capped, request) if window else None,
-        window=y(window) if window else None,
+        saved_area=_area(capped, request) if windows else None,
+        window=_path(windows) if windows else None,
         labels=_labels(turns[-1], y, with_history=with_history),
         rows=tuple(Tick(y(value), short(value)) for value in rows),
         columns=_columns(len(turns), x),
@@ -215,10 +207,10 @@ def _labels(
     return tuple(labels)
 
 
-def _summary(turns: Sequence[ReplayTurn], window: int | None, *, with_history: bool) -> str:
+def _summary(turns: Sequence[ReplayTurn], *, with_history: bool) -> str:
     last, passes = turns[-1], sum(p.changed for turn in turns for p in turn.passes)
     peak = max(turn.request for turn in turns)
-    limit = f" in a window of {window:,}" if window else ""
+    limit = f" in a window of {last.window:,}" if last.window else ""
     grown = f"the history grows to {last.history:,} tokens; " if with_history else ""
     return (
         f"Over {len(turns):,} calls {grown}the request peaks at {peak:,} tokens{limit} "

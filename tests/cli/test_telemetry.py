@@ -1,0 +1,105 @@
+"""Exporting what a command does."""
+
+from __future__ import annotations
+
+import gzip
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from lovia.cli import main
+from lovia_otel import read_recording
+from tests.cli.support import write_talk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Captured = pytest.CaptureFixture[str]
+
+
+class Receiver(ThreadingHTTPServer):
+    """An OTLP receiver on this machine that keeps what it is sent."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.bodies: list[tuple[str, bytes]] = []
+
+    @property
+    def url(self) -> str:
+        """Its base address."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def span_names(self) -> list[str]:
+        """Return the names of all spans that arrived."""
+        names = []
+        for path, body in self.bodies:
+            if path == "/v1/traces":
+                request = ExportTraceServiceRequest.FromString(body)
+                for group in request.resource_spans:
+                    names += [span.name for scope in group.scope_spans for span in scope.spans]
+        return names
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Receiver
+
+    def do_POST(self) -> None:
+        """Keep the body and accept it."""
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.headers.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
+        self.server.bodies.append((self.path, body))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A receiver that runs during a test."""
+    server = Receiver()
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_replay_is_exported(tmp_path: Path, receiver: Receiver, capsys: Captured) -> None:
+    """With --otlp run, turns, calls and passes arrive at the receiver, and metrics too."""
+    talk = write_talk(tmp_path)
+    assert main(["replay", str(talk), "--window", "2000", "--otlp", receiver.url]) == 0
+    names = receiver.span_names()
+    assert names.count("invoke_agent recording") == 1
+    assert names.count("agent_turn") == names.count("chat") == 24
+    assert names.count("compact_context") >= 1
+    assert {path for path, _ in receiver.bodies} >= {"/v1/traces", "/v1/metrics"}
+    assert capsys.readouterr().err == ""
+
+
+def test_the_demo_is_exported_beside_its_file(
+    tmp_path: Path, receiver: Receiver, capsys: Captured
+) -> None:
+    """With --otlp the demo's spans go to the receiver as well as into the trace file."""
+    assert main(["demo", "--out", str(tmp_path), "--otlp", receiver.url]) == 0
+    names = receiver.span_names()
+    assert "invoke_agent explorer" in names
+    written = [span.name for span in read_recording(tmp_path / "trace.jsonl").spans]
+    assert sorted(names) == sorted(written)
+    assert receiver.url in capsys.readouterr().out
+
+
+def test_a_receiver_that_is_down_costs_a_warning(tmp_path: Path, capsys: Captured) -> None:
+    """The work is done and the exit code is that of the work."""
+    talk = write_talk(tmp_path)
+    assert main(["replay", str(talk), "--otlp", "http://127.0.0.1:9", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("{")
+    assert "telemetry could not" in captured.err
