@@ -48,7 +48,8 @@ class CompactingContextPolicy:
         trigger_tokens: Absolute trigger in tokens; the lower of the two triggers holds.
         max_entries: Entries of the view above which the middle is snipped; ``None``: never for this
             reason.
-        keep_initial_entries: First entries that stay, the leading system block included.
+        keep_initial_entries: First entries that stay, the leading system block included; unless it
+            is 0, so does the first message after that block.
         keep_recent_entries: Entries at the end that stay.
         reactive_keep_recent_entries: The same after the provider refused a request.
         keep_recent_tool_results: The newest tool results that are never cleared.

@@ -106,12 +106,13 @@ class Source:
         """Return the end of the protected beginning: leading block and first entries after it.
 
         Args:
-            keep: Entries that it holds at the most, the leading block included.
+            keep: Entries that it holds, the leading block included. Unless it is 0, the first
+                message after that block, which states the goal, is among them.
             budget: Tokens that it holds at the most beside what stays anyway, or ``None``.
             size: Tokens of an entry.
         """
         lead = leading_block(self.transcript)
-        stop = self.view.pairing.cut_at_or_before(max(lead, keep), floor=lead)
+        stop = self.view.pairing.cut_at_or_before(max(lead + bool(keep), keep), floor=lead)
         while stop > lead and budget is not None:
             movable = (k for k in range(lead, stop) if k not in self.fixed)
             if sum(size(self.transcript[k]) for k in movable) <= budget:
