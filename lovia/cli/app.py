@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import App, CycloptsError, Parameter
 
 from lovia.cli.console import error_console, printable
 from lovia.errors import LoviaError
 from lovia_otel import TelemetryError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["app", "run_command"]
 
@@ -62,9 +60,14 @@ def _tokens(_type: object, words: Sequence[object]) -> int:
 
 Window = Annotated[int, Parameter(converter=_tokens, show_default=True)]
 Otlp = Annotated[str | None, Parameter(name="--otlp")]
-Json = Annotated[bool, Parameter(name="--json", negative="")]
+Json = Annotated[bool, Parameter(name="--json", negative="", show_default=False)]
 Report = Annotated[Path | None, Parameter(name="--report")]
-Flag = Annotated[bool, Parameter(negative="")]
+Flag = Annotated[bool, Parameter(negative="", show_default=False)]
+
+
+Settings = Annotated[
+    Sequence[str], Parameter(consume_multiple=True, negative="", show_default=False)
+]
 
 
 @app.command
@@ -85,7 +88,7 @@ def demo(*, out: Path | None = None, otlp: Otlp = None, picture: Path | None = N
 def replay(  # noqa: PLR0913 - one parameter an option
     *files: str,
     window: Window = 128_000,
-    policy: Annotated[list[str], Parameter(consume_multiple=True, negative="")] = [],  # noqa: B006 - read only
+    policy: Settings = (),
     summarizer: str = "extractive",
     feed_usage: Flag = False,
     otlp: Otlp = None,

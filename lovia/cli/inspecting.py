@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.table import Table
 
 from lovia.cli.console import print_json, printable, result_console
@@ -124,7 +125,7 @@ def _print(console: Console, facts: dict[str, Any]) -> None:
 
 
 def _kinds(kinds: dict[str, dict[str, int]]) -> Table:
-    table = Table(header_style="bold")
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("kind")
     for name in ("entries", "characters", "tokens, estimated"):
         table.add_column(name, justify="right")
@@ -134,7 +135,13 @@ def _kinds(kinds: dict[str, dict[str, int]]) -> Table:
 
 
 def _largest(results: list[dict[str, Any]]) -> Table:
-    table = Table(title="Largest tool results", title_justify="left", header_style="bold")
+    table = Table(
+        title="Largest tool results",
+        title_justify="left",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
     for name in ("entry", "characters", "tokens, estimated"):
         table.add_column(name, justify="right")
     table.add_column("tool")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -34,9 +35,9 @@ __all__ = [
 _SHORT: Final = 40
 
 
-def turn_table(title: str | None = None) -> Table:
+def turn_table() -> Table:
     """Return an empty table of turns."""
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    table = _table()
     table.add_column("turn", justify="right")
     for swatch in (HISTORY, REQUEST, SAVED, SUMMARY_COST):
         name = "cost" if swatch is SUMMARY_COST else swatch.label.lower()
@@ -115,15 +116,10 @@ def totals_sentence(totals: ReplayTotals) -> Text:
 
 def estimate_table(comparison: UsageComparison) -> Table:
     """Return the comparison of estimate and provider, segment by segment."""
-    table = Table(
-        title="Estimate of the history against the provider's recorded count",
-        title_justify="left",
-        title_style="bold",
-        header_style="bold",
-    )
+    table = _table("Estimate of the history against the provider's recorded count")
     for name in ("messages", "calls", "fitted offset", "mean error left", "largest error"):
         table.add_column(name, justify="right")
-    table.add_column("provider tokens per estimated", justify="right")
+    table.add_column("tokens per estimated", justify="right")
     table.add_column("mean error of a line", justify="right")
     for segment in comparison.segments:
         slope = "-" if segment.slope is None else f"{segment.slope:.3f}"
@@ -140,10 +136,9 @@ def estimate_table(comparison: UsageComparison) -> Table:
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """Return a table with a row for each recording and policy, and the sums at the end."""
-    table = Table(header_style="bold")
-    table.add_column("recording", overflow="fold")
-    table.add_column("policy", overflow="fold")
+    """Return a table with a row for each policy below each recording, and the sums at the end."""
+    table = _table()
+    table.add_column("policy", overflow="fold", ratio=1)
     table.add_column("calls", justify="right")
     table.add_column("passes", justify="right")
     for swatch, name in _COMPARED:
@@ -171,12 +166,12 @@ _COMPARED: Final[Sequence[tuple[Swatch, str]]] = (
 def _add_contenders(
     table: Table, name: str, labels: Iterable[str], totals: Sequence[ReplayTotals]
 ) -> None:
+    table.add_row(Text(printable(name, limit=40), style="bold"))
     best = max(t.net for t in totals)
     for position, (label, t) in enumerate(zip(labels, totals, strict=True)):
         winner = t.net == best and not t.overflows and len(totals) > 1
         table.add_row(
-            printable(name, limit=40) if position == 0 else "",
-            Text(printable(label, limit=80), style="bold" if winner else ""),
+            Text(f"  {printable(label, limit=80)}", style="bold" if winner else ""),
             count(t.turns),
             count(t.passes),
             number(t.history, HISTORY),
@@ -188,6 +183,17 @@ def _add_contenders(
             number(t.overflows, TROUBLE) if t.overflows else "",
             end_section=position == len(totals) - 1,
         )
+
+
+def _table(title: str | None = None) -> Table:
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
 
 
 def _add_row(table: Table, index: str, turn: ReplayTurn, words: str, *, dim: bool) -> None:
