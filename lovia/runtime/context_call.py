@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
@@ -15,7 +16,7 @@ from lovia.runtime.state import UnmeasuredPass
 from lovia.runtime.summary_share import SummaryShare
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
     from lovia.context.policy import ViewKind
     from lovia.errors import ContextOverflowError
@@ -34,7 +35,8 @@ async def prepare_request(run: RunState) -> ModelRequest:
         if request is not None:
             return request
     ctx = _policy_context(run)
-    request, _ = await _request(run, ctx, run.active.policy.apply(run.entries, ctx=ctx))
+    ask = partial(run.active.policy.apply, run.entries, ctx=ctx)
+    request, _ = await _request(run, ctx, ask)
     return request
 
 
@@ -48,8 +50,8 @@ async def shrink_request(
     """
     policy: Any = run.active.policy
     ctx = _policy_context(run)
-    asked = policy.apply_reactive(run.entries, ctx=ctx, error=error)
-    request, _ = await _request(run, ctx, asked, reactive=True)
+    ask = partial(policy.apply_reactive, run.entries, ctx=ctx, error=error)
+    request, _ = await _request(run, ctx, ask, reactive=True)
     if request.view == refused.view:
         return None
     smaller = request.counted < refused.counted
@@ -68,8 +70,8 @@ async def _compact_on_request(run: RunState, ticket: CompactionTicket) -> ModelR
         return None
     ctx = _policy_context(run)
     try:
-        asked = policy.compact_now(run.entries, ctx=ctx, focus=ticket.focus)
-        request, event = await _request(run, ctx, asked)
+        ask = partial(policy.compact_now, run.entries, ctx=ctx, focus=ticket.focus)
+        request, event = await _request(run, ctx, ask)
         ticket.settle(event)
         return request
     except (RunCancelled, BudgetExceeded):
@@ -82,10 +84,14 @@ async def _compact_on_request(run: RunState, ticket: CompactionTicket) -> ModelR
 
 
 async def _request(
-    run: RunState, ctx: PolicyContext, asked: Awaitable[Any], *, reactive: bool = False
+    run: RunState,
+    ctx: PolicyContext,
+    ask: Callable[[], Awaitable[Any]],
+    *,
+    reactive: bool = False,
 ) -> tuple[ModelRequest, ContextCompacted | None]:
     """Get a view, measure it, and tell when it was cut anew; the event comes back as well."""
-    result = await _answer(run, asked)
+    result = await _answer(run, ask)
     request = await anyio.to_thread.run_sync(run.log.build, run.active, result, run.entries)
     if result.view != "compacted":
         return request, None
@@ -99,12 +105,15 @@ async def _request(
     return request, event
 
 
-async def _answer(run: RunState, asked: Awaitable[Any]) -> ContextPolicyResult:
-    """Wait for the policy's answer and check it; what the policy spends is booked as summaries'."""
+async def _answer(run: RunState, ask: Callable[[], Awaitable[Any]]) -> ContextPolicyResult:
+    """Ask the policy and check its answer; what it spends is booked as spent by summaries.
+
+    A summary may take minutes: asking the run to stop interrupts the wait for it.
+    """
     policy, transcript = run.active.policy, run.entries
     length, last = len(transcript), transcript[-1]
-    with SummaryShare(run.ctx.usage):
-        returned = await asked
+    with SummaryShare(run.ctx.usage), run.interrupt.allowed("pass"):
+        returned = await ask()
     await run.emitter.flush()
     if len(transcript) != length or transcript[-1] is not last:
         message = f"The policy {type(policy).__name__} edited the transcript."

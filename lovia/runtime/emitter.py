@@ -60,12 +60,12 @@ class Emitter:
     async def pump(self) -> None:
         """Emit what :meth:`emit_soon` takes, until :meth:`close`."""
         while not self._closed:
+            self._news = anyio.Event()  # before the work: what comes during it is news too
             self._busy = True
             while self._soon:
                 await self.emit(self._soon.popleft())
             self._busy = False
             self._calm.set()
-            self._news = anyio.Event()
             await self._news.wait()
 
     def close(self) -> None:
@@ -74,16 +74,25 @@ class Emitter:
         self._news.set()
 
     async def finish(self, event: Event) -> None:
-        """Tell the last event of the run."""
+        """Tell the last event of the run, after everything that :meth:`emit_soon` took."""
         try:
+            await self.flush()
             await self._dispatch(event)
         finally:
             self.channel.finish(event)
 
     async def finish_torn_down(self, event: Event) -> None:
-        """Tell the last event of a run whose task is being cancelled; hooks get a short grace."""
+        """Tell the last event of a run whose task is being cancelled; hooks get a short grace.
+
+        Nobody pumps any more, and the reader may be gone: hooks alone hear what was to be told.
+        """
         with anyio.move_on_after(_GRACE, shield=True):
-            await self.finish(event)
+            try:
+                while self._soon:
+                    await self._dispatch(self._soon.popleft())
+                await self._dispatch(event)
+            finally:
+                self.channel.finish(event)
 
     async def _dispatch(self, event: Event, *also: AgentHooks | None) -> None:
         heard: list[AgentHooks] = []

@@ -48,6 +48,41 @@ async def test_what_is_told_soon_comes_in_order_and_before_flush_returns() -> No
         emitter.close()
 
 
+async def test_closing_while_an_event_is_told_ends_the_pump() -> None:
+    """A pump that is still busy with a slow hook when it is closed ends after that event."""
+    hooks, heard, slow = AgentHooks(), [], anyio.Event()
+
+    @hooks.on(TextDelta)
+    async def wait(event: TextDelta, _ctx: Any) -> None:
+        await slow.wait()
+        heard.append(event.delta)
+
+    emitter = emitter_of(scripted(hooks=hooks))
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(emitter.pump)
+            emitter.emit_soon(TextDelta("a"))
+            await anyio.wait_all_tasks_blocked()
+            emitter.close()
+            slow.set()
+    assert heard == ["a"]
+
+
+@pytest.mark.parametrize("torn_down", [False, True])
+async def test_the_last_event_comes_after_what_was_to_be_told_soon(torn_down: bool) -> None:
+    """Events that wait to be told are heard before the one that ends the run."""
+    hooks, heard = AgentHooks(), []
+    hooks.on_any(lambda event, _ctx: heard.append(event))
+    emitter, failed = emitter_of(scripted(hooks=hooks)), RunFailed(OSError())
+    async with anyio.create_task_group() as tasks:
+        if not torn_down:
+            tasks.start_soon(emitter.pump)
+        emitter.emit_soon(TextDelta("a"))
+        await (emitter.finish_torn_down(failed) if torn_down else emitter.finish(failed))
+        emitter.close()
+    assert heard == [TextDelta("a"), failed]
+
+
 async def test_hooks_hear_an_event_before_the_reader() -> None:
     """By the time the reader has an event, every hook has handled it; each hook once."""
     hooks, heard = AgentHooks(), []
