@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 import types
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin, get_type_hints
 
 from lovia.context.archive import FileCompactionArchive
@@ -26,7 +28,7 @@ from lovia.tokens.estimators import ByteCounter
 from lovia.tokens.tokenizer import TiktokenCounter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from lovia.context.policy import ContextPolicy
     from lovia.context.summarizer import Summarizer
@@ -174,6 +176,8 @@ def _counter(text: str) -> Any:
 
 def _imported(path: str) -> Callable[[], ContextPolicy]:
     module, _, attribute = path.partition(":")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)  # where people keep a policy that they try out
     try:
         found: Any = import_module(module)
         for name in attribute.split("."):
@@ -199,8 +203,3 @@ def _try(build: Callable[[], ContextPolicy], label: str) -> None:
     except (TypeError, ValueError) as error:
         message = f"The policy refuses the settings {label!r}: {error}"
         raise UserError(message, hint="Change the values.") from None
-
-
-def join(words: Sequence[str]) -> str:
-    """Return several words of ``--policy`` as one specification."""
-    return " ".join(words)

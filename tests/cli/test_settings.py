@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from lovia import CompactingContextPolicy, ExtractiveSummarizer, FileCompactionArchive
 from lovia.cli.settings import contender, is_policy_word, settable, summarizer_of
 from lovia.errors import UserError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_every_number_of_the_policy_can_be_set() -> None:
@@ -43,7 +48,7 @@ def test_a_window_among_the_settings_is_the_replay_s_too() -> None:
     assert contender("noop", window=9000).window == 9000
 
 
-def test_an_archive_is_a_folder(tmp_path: object) -> None:
+def test_an_archive_is_a_folder(tmp_path: Path) -> None:
     """archive=FOLDER gives the policy a file archive there."""
     policy = contender(f"archive={tmp_path}", window=9000).build()
     assert isinstance(policy, CompactingContextPolicy)
@@ -55,6 +60,18 @@ def test_a_policy_of_one_s_own_is_imported() -> None:
     found = contender("lovia:NoopContextPolicy", window=9000)
     assert type(found.build()).__name__ == "NoopContextPolicy"
     assert found.build() is not found.build()
+
+
+def test_a_policy_beside_the_files_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module in the current folder can be named, whichever way the command was started."""
+    (tmp_path / "my_trial.py").write_text(
+        "from lovia import NoopContextPolicy\n\ndef make():\n    return NoopContextPolicy()\n"
+    )
+    monkeypatch.setattr(sys, "path", sys.path[1:])
+    monkeypatch.chdir(tmp_path)
+    assert type(contender("my_trial:make", window=9000).build()).__name__ == "NoopContextPolicy"
 
 
 @pytest.mark.parametrize(
