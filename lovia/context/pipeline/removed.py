@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
+from lovia.context.archive.trying import try_to_keep
 from lovia.context.view.decisions import Cleared
 from lovia.context.view.ranges import Ranges
-from lovia.errors import LoviaError
 
 if TYPE_CHECKING:
     from lovia.context.archive import CompactionArchive
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lovia.context.view.session import SessionView
 
 __all__ = ["save_removed"]
-
-_log = logging.getLogger("lovia.context")
 
 
 async def save_removed(
@@ -41,10 +39,8 @@ async def save_removed(
     if archive is None or not removed:
         return None
     entries = [view.transcript[index] for index in removed]
-    try:
-        ref = await archive.save_transcript(entries, ctx=ctx, reason=reason or "compaction")
-    except (OSError, LoviaError) as error:
-        _log.warning("Entries that compaction removed could not be archived (%s).", error)
-        return None
-    view.archived = view.archived | removed
+    save = partial(archive.save_transcript, entries, ctx=ctx, reason=reason or "compaction")
+    ref = await try_to_keep("What compaction removed", save)
+    if ref is not None:
+        view.archived = view.archived | removed
     return ref

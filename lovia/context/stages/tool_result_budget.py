@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from lovia.context.archive.trying import try_to_keep
 from lovia.context.policy import PolicyContext, StageResult
 from lovia.context.view.decisions import Clipped, Persisted, Replacement
 from lovia.context.view.source import Source, counted, stage_input
-from lovia.errors import LoviaError
 from lovia.transcript.entries import ToolResultEntry, TranscriptEntry, text_of
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lovia.context.archive import CompactionArchive
 
 __all__ = ["ToolResultBudgetStage", "offload"]
-
-_log = logging.getLogger("lovia.context")
 
 
 class ToolResultBudgetStage:
@@ -101,7 +99,7 @@ class ToolResultBudgetStage:
         return sorted(chosen)
 
     def _over_budget(self, sizes: dict[int, int], chosen: set[int]) -> list[int]:
-        total = sum(size for index, size in sizes.items() if index not in chosen)
+        total = sum(self.preview_chars if k in chosen else size for k, size in sizes.items())
         extra: list[int] = []
         for index in sorted(sizes, key=lambda k: (-sizes[k], k)):
             if total <= self.budget_chars or sizes[index] <= self.preview_chars:
@@ -121,14 +119,9 @@ async def offload(
     """
     if archive is None or not isinstance(entry, ToolResultEntry):
         return Clipped(preview)
-    try:
-        ref = await archive.save_tool_result(text_of(entry), call_id=entry.call_id, ctx=ctx)
-    except (OSError, LoviaError) as error:
-        _log.warning(
-            "A tool result could not be archived (%s); the view shows a preview only.", error
-        )
-        return Clipped(preview)
-    return Persisted(ref.uri, preview)
+    save = partial(archive.save_tool_result, text_of(entry), call_id=entry.call_id, ctx=ctx)
+    ref = await try_to_keep("A tool result", save)
+    return Clipped(preview) if ref is None else Persisted(ref.uri, preview)
 
 
 def _chars(entry: TranscriptEntry) -> int:
