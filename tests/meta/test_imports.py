@@ -18,7 +18,7 @@ HEAVY = (*EXTRAS, "opentelemetry.exporter", "opentelemetry.instrumentation", "ti
 NEED_AN_EXTRA = ("lovia.cli.", "lovia_otel._pipeline", "lovia_otel._console")
 
 # Modules that use asyncio beside anyio, each for a reason that stands in the module.
-USE_ASYNCIO = {"lovia.runtime.background"}
+USE_ASYNCIO = {"lovia.runtime.background", "lovia.runtime.wakeup"}
 
 _WITHOUT_EXTRAS = f"""
 import importlib, importlib.abc, sys
