@@ -12,7 +12,6 @@ import anyio
 import pytest
 
 from lovia.context import FileCompactionArchive, PolicyContext
-from lovia.context.archive import files
 from lovia.errors import ArchiveError
 from lovia.transcript import ToolResultEntry
 from tests.cases.support import Conversation, policy_of, summaries
@@ -242,7 +241,7 @@ async def test_an_interrupted_write_leaves_no_half_file(
     archive = FileCompactionArchive(tmp_path)
     talk = Conversation(policy_of(**SETTINGS, archive=archive), U("go"), session_id="s1")
     with monkeypatch.context() as patch:
-        patch.setattr(files.os, "fsync", full)
+        patch.setattr("os.fsync", full)
         broken = await talk.view(C("a"), T("a", "text " * 1_000))
     assert uri_in(broken.entries[-1]) is None
     assert tree(tmp_path) == {}

@@ -33,9 +33,10 @@ async def try_to_keep(what: str, save: Callable[[], Awaitable[ArchiveRef]]) -> A
     """
     try:
         ref = await save()
-        if isinstance(ref.uri, str):
+        uri: object = ref.uri
+        if isinstance(uri, str):
             return ref
-        why = f"its address is a {type(ref.uri).__name__}"
+        why = f"its address is a {type(uri).__name__}"
     except (RunCancelled, BudgetExceeded):
         raise
     except Exception as error:  # noqa: BLE001 - see above
