@@ -1,0 +1,152 @@
+"""A reply that is no summary never stands for anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lovia import Runner, events
+from lovia.testing import ScriptedProvider, text
+from lovia.usage import Usage
+from tests.cases.support import Conversation, policy_of, summaries
+from tests.context.summarizer.fakes import GOOD, SPENT, Answer, FakeModel, PlainSummarizer
+from tests.notation import A, S, U
+from tests.runtime.support import events_of, kinds, scripted
+
+if TYPE_CHECKING:
+    from lovia.context import CompactingContextPolicy, PolicyContext
+    from lovia.transcript import TranscriptEntry
+
+pytestmark = pytest.mark.anyio
+SETTINGS: dict[str, Any] = {"context_window_tokens": 3_000, "max_entries": None}
+
+
+def history(turns: int = 14) -> list[TranscriptEntry]:
+    """Return a conversation that is over its trigger, and that still fits its window."""
+    said: list[TranscriptEntry] = [S()]
+    for n in range(turns):
+        said += [U(f"u{n}", tokens=90), A(f"a{n}", tokens=90)]
+    return [*said, U("newest")]
+
+
+#: Replies that are no summary, and how often the model is asked before that is clear.
+BAD: dict[str, tuple[Answer, int]] = {
+    "empty": (Answer(""), 2),
+    "blank": (Answer(" \n\t "), 2),
+    "zero_width_or_lone_halves": (Answer("\n\r\n"), 2),
+    "thoughts_alone": (Answer("", reasoning="I should summarise this."), 1),
+    "thoughts_in_the_text": (Answer("<think>Let me see. ## Goal ## State ## Planned</think>"), 1),
+    "call_without_text": (Answer("", call="search"), 1),
+    "remark_and_call": (Answer("Let me look that up first.", call="search"), 1),
+    "cut_off": (Answer("## Goal\nport it\n## State\nbuild goi", finish="length"), 2),
+    "cut_off_elsewhere": (Answer("## Goal\nport it", finish="max_tokens"), 2),
+    "refusal": (Answer("I'm sorry, but I can't help with that."), 1),
+    "marked_refusal": (Answer("## Goal\n## State\n## Planned", finish="content_filter"), 1),
+}
+
+
+@pytest.mark.parametrize(("answer", "asked"), BAD.values(), ids=BAD)
+async def test_a_reply_that_is_no_summary_changes_nothing(answer: Answer, asked: int) -> None:
+    """The pass failed, says so, took nothing out of the view, and booked what it spent."""
+    model = FakeModel(then=lambda request: answer)
+    told: list[events.ContextCompacted] = []
+
+    async def on_compacted(event: events.ContextCompacted) -> None:
+        told.append(event)
+
+    talk = Conversation(policy_of(model, **SETTINGS, on_compacted=on_compacted), *history())
+    result = await talk.view()
+    assert len(model.requests) == asked
+    assert result.outcome == "failed"
+    assert result.entries == talk.transcript
+    assert (result.changed, result.view, result.summary, result.reason) == (
+        *(False, "original", None, None),
+    )
+    assert told == []
+    assert [r.outcome for r in result.stages if r.name == "auto_summary"] == ["failed"]
+    assert talk.usage.summary == Usage(asked * SPENT.input_tokens, asked * SPENT.output_tokens)
+    assert result.usage.input_tokens == talk.usage.summary.input_tokens
+    assert "summary" not in talk.state["compacting"]
+
+
+@pytest.mark.parametrize("answer", [bad for bad, _ in BAD.values()], ids=BAD)
+async def test_a_run_answers_after_a_bad_summary(answer: Answer) -> None:
+    """The user gets the answer; no event says that anything was compacted."""
+    policy = policy_of(FakeModel(then=lambda request: answer), **SETTINGS)
+    provider = ScriptedProvider([text("fine")])
+    agent = scripted(provider=provider, context_policy=policy)
+    seen = await events_of(Runner.stream(agent, history()))
+    assert kinds(seen)[-1] == "RunCompleted"
+    assert "ContextCompacted" not in kinds(seen)
+    ended = [event.outcome for event in seen if isinstance(event, events.CompactionEnded)]
+    assert ended == ["failed"]
+    (sent,) = provider.calls
+    assert sent == history()
+
+
+@pytest.mark.parametrize(
+    "first", ["empty", "cut_off", "cut_off_elsewhere"], ids=lambda name: f"after_{name}"
+)
+async def test_a_model_that_does_better_when_asked_again_is_believed(first: str) -> None:
+    """An empty or a cut-off reply is asked for once more, and the second reply stands."""
+    model = FakeModel(BAD[first][0], GOOD)
+    talk = Conversation(policy_of(model, **SETTINGS), *history())
+    result = await talk.view()
+    assert result.outcome == "compacted"
+    assert result.summary is not None
+    assert result.summary.startswith(GOOD.strip())
+    (summary,) = summaries(result.entries)
+    assert "build goi" not in str(summary.content)
+    assert talk.usage.summary.input_tokens == 2 * SPENT.input_tokens
+
+
+async def test_no_tools_are_offered_to_whoever_summarises() -> None:
+    """A summary request holds no tools and no calls, whatever the run may use."""
+    model = FakeModel()
+    talk = Conversation(policy_of(model, **SETTINGS), *history())
+    schema = {"type": "function", "function": {"name": "search", "parameters": {}}}
+    await talk.view(tools=[schema], response_format={"type": "json_object"})
+    assert model.requests
+    assert not any(request.tools for request in model.requests)
+
+
+@pytest.mark.parametrize("reply", ["", "  \n", "x" * 60_000], ids=["empty", "blank", "larger"])
+async def test_a_summarizer_by_anybody_is_judged_as_well(reply: str) -> None:
+    """A text that is empty, or larger than what it replaces, is rejected wherever it is from."""
+    summarizer = PlainSummarizer(lambda entries, prior: reply)
+    talk = Conversation(policy_of(summarizer=summarizer, **SETTINGS), *history())
+    result = await talk.view()
+    assert summarizer.seen
+    assert result.outcome == "failed"
+    assert result.entries == talk.transcript
+
+
+class Odd:
+    """A summarizer that returns what is no text."""
+
+    def __init__(self, returns: object) -> None:
+        self.returns = returns
+
+    async def summarize(self, entries: Any, *, ctx: PolicyContext, **_: Any) -> Any:
+        """Return it."""
+        return self.returns
+
+
+@pytest.mark.parametrize("returns", [None, 7, b"bytes", ["a", "list"], {"text": "x"}])
+async def test_what_is_no_text_is_no_summary(returns: object) -> None:
+    """A summarizer that returns something else than a text fails, and the pass with it."""
+    talk = Conversation(policy_of(summarizer=Odd(returns), **SETTINGS), *history())
+    result = await talk.view()
+    assert result.outcome == "failed"
+    assert result.entries == talk.transcript
+
+
+async def test_the_last_answer_is_not_taken_for_the_summary() -> None:
+    """After an empty reply the newest answer stands where it stood, once."""
+    model = FakeModel(then=lambda request: Answer(""))
+    policy: CompactingContextPolicy = policy_of(model, **SETTINGS)
+    talk = Conversation(policy, *history(), A("the last answer"), U("and?"))
+    view = (await talk.view()).entries
+    assert view.count(A("the last answer")) == 1
+    assert not any(getattr(entry, "origin", "") == "summary" for entry in view)
