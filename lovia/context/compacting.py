@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from lovia.context.announcing import compacted_event
 from lovia.context.archive import CompactionArchive
 from lovia.context.options import CompactionOptions, renamed
 from lovia.context.pipeline.calls import Call, CallDesk
@@ -19,7 +20,7 @@ from lovia.context.recall import recall_tool
 from lovia.context.stages.defaults import default_stages, stages_for
 from lovia.context.summarizer import Summarizer
 from lovia.context.view.source import fixed_indices
-from lovia.events import ArchiveCallback, ContextCompacted
+from lovia.events import ArchiveCallback
 from lovia.tokens.counter import TokenCounter
 from lovia.transcript.entries import TranscriptEntry
 
@@ -259,7 +260,7 @@ class CompactingContextPolicy:
         )
 
     async def _announce(self, call: Call, result: ContextPolicyResult, *, reactive: bool) -> None:
-        event = ContextCompacted.of(result, call.entries, ctx=call.ctx, reactive=reactive)
+        event = compacted_event(result, call.entries, ctx=call.ctx, reactive=reactive)
         try:
             await self.on_compacted(event)  # type: ignore[misc] # checked by the caller
         except Exception:  # noqa: BLE001 - logged; a user's callback may raise anything

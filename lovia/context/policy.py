@@ -9,15 +9,22 @@ and *saved* the difference per call between min(history, window) and the request
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from lovia.events.facts import (
+    ArchiveRef,
+    CompactionReason,
+    PassOutcome,
+    StageOutcome,
+    StageRecord,
+    ViewKind,
+)
 from lovia.usage import RunBudget, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lovia.cancellation import CancelToken
-    from lovia.context.view.source import Source
     from lovia.errors import ContextOverflowError
     from lovia.events import ContextEvent
     from lovia.tokens.counter import TokenCounter, TokenSource
@@ -39,35 +46,6 @@ __all__ = [
     "StageResult",
     "ViewKind",
 ]
-
-CompactionReason: TypeAlias = Literal[
-    "tool_result_budget",
-    "middle_snip",
-    "tool_result_retention",
-    "auto_summary",
-    "reactive_summary",
-    "manual_summary",
-]
-PassOutcome: TypeAlias = Literal["compacted", "partial", "noop", "inflated", "failed", "cancelled"]
-StageOutcome: TypeAlias = Literal["applied", "noop", "skipped", "refused", "failed", "cancelled"]
-ViewKind: TypeAlias = Literal["original", "compacted", "replayed"]
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveRef:
-    """Where an archive keeps something.
-
-    Attributes:
-        uri: What a person or a tool opens: a relative path or an address.
-        kind: ``transcript`` or ``tool_result``.
-        size: Bytes written.
-        entries: Entries written (transcripts only).
-    """
-
-    uri: str
-    kind: Literal["transcript", "tool_result"] = "transcript"
-    size: int | None = None
-    entries: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,27 +79,6 @@ class ContextSizes:
         return min(self.history, self.window) - self.request_after
 
 
-@dataclass(frozen=True, slots=True)
-class StageRecord:
-    """What one stage did in one pass.
-
-    Attributes:
-        name: The stage's name.
-        outcome: Its outcome.
-        before: Request tokens before it.
-        after: Request tokens after it.
-        note: One sentence for people, or ``None``.
-        seconds: How long it took.
-    """
-
-    name: str
-    outcome: StageOutcome
-    before: int
-    after: int
-    note: str | None = None
-    seconds: float = 0.0
-
-
 @dataclass(frozen=True)
 class Pressure:
     """What the pipeline tells its stages about the request in hand.
@@ -141,7 +98,8 @@ class Pressure:
         protected: Positions in the stage's input that have to stay as they are.
         focus: What a requested summary should dwell on, or ``None``.
         pass_id: Names the pass in events and telemetry.
-        source: Where the stage's input comes from; for stages that read the transcript behind it.
+        source: Where the stage's input comes from, for lovia's own stages, which also read the
+            transcript behind it (a :class:`~lovia.context.view.source.Source`).
         keep: Hands over how to make a view that is to be kept should the stage be interrupted.
     """
 
@@ -157,7 +115,7 @@ class Pressure:
     protected: frozenset[int] = frozenset()
     focus: str | None = None
     pass_id: str | None = None
-    source: Source | None = None
+    source: object | None = None
     keep: Callable[[Callable[[], list[TranscriptEntry]]], None] | None = None
 
     @property

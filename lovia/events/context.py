@@ -10,7 +10,7 @@ from lovia.events.base import ContextEvent
 from lovia.usage import Usage
 
 if TYPE_CHECKING:
-    from lovia.context.policy import ArchiveRef, ContextPolicyResult, PolicyContext, StageRecord
+    from lovia.events.facts import ArchiveRef, StageRecord
     from lovia.transcript.entries import TranscriptEntry
 
 __all__ = [
@@ -102,36 +102,6 @@ class ContextCompacted(ContextEvent):
     stages: tuple[StageRecord, ...] = ()
     usage: Usage = field(default_factory=Usage)
     pass_id: str | None = None
-
-    @classmethod
-    def of(
-        cls,
-        result: ContextPolicyResult,
-        transcript: list[TranscriptEntry],
-        *,
-        ctx: PolicyContext,
-        reactive: bool,
-    ) -> ContextCompacted:
-        """Describe a policy's result; its lists are copied, so later turns leave it alone."""
-        sizes = result.sizes
-        return cls(
-            session_id=ctx.session_id,
-            entries_before=list(transcript),
-            entries_after=list(result.entries),
-            summary=result.summary,
-            reactive=reactive,
-            reason=result.reason,
-            archive_ref=result.archive_ref,
-            tokens_before_estimate=sizes.request_before if sizes else None,
-            tokens_after_estimate=sizes.request_after if sizes else None,
-            history_tokens_estimate=sizes.history if sizes else None,
-            run_id=ctx.run_id,
-            agent=ctx.agent,
-            outcome=result.outcome,
-            stages=result.stages,
-            usage=result.usage,
-            pass_id=result.metadata.get("pass_id"),
-        )
 
     @property
     def freed(self) -> int | None:

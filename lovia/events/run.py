@@ -128,7 +128,7 @@ class ToolCallCompleted(ToolEvent):
 
 @dataclass
 class ApprovalRequired(ToolEvent):
-    """A call waits for consent; it is refused when everybody has heard this and none allowed it."""
+    """A call waits for consent; it is refused when everybody has heard this and none answered."""
 
     call: ToolCall
     _channel: ApprovalChannel | None = field(default=None, repr=False, compare=False)
@@ -142,6 +142,15 @@ class ApprovalRequired(ToolEvent):
         """Refuse the call; the model reads that it was not approved."""
         if self._channel is not None:
             self._channel.reject(self.call.id)
+
+    def defer(self) -> None:
+        """Leave the answer for later: the run is saved and ends as suspended, until it is resumed.
+
+        Raises:
+            UserError: The run has no checkpointer, so it could not be resumed.
+        """
+        if self._channel is not None:
+            self._channel.defer(self.call.id)
 
 
 @dataclass

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lovia.transcript.entries import ToolResultEntry
-from lovia.transcript.pairing import Pairing, validate_view
+from lovia.transcript.pairing import Pairing
+from lovia.transcript.validation import validate_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

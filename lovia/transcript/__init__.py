@@ -27,7 +27,7 @@ from lovia.transcript.entries import (
     TranscriptEntry,
 )
 from lovia.transcript.formats import format_names, load_transcript
-from lovia.transcript.pairing import validate_view
+from lovia.transcript.validation import validate_view
 
 __all__ = [
     "AssistantTextEntry",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lovia.errors import InvalidViewError
 from lovia.replay import checking
 from lovia.replay.checking import ViewChecker
-from lovia.transcript.pairing import validate_view
+from lovia.transcript.validation import validate_view
 from tests.notation import A, C, S, T, U
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from lovia.context.policy import ContextPolicyResult
 from lovia.errors import InvalidViewError, LoviaError, ProviderError
 from lovia.replay import RecordedCount, RecordedSession, model_calls, replay
 from lovia.replay.engine import RecordedModel
-from lovia.transcript.pairing import validate_view
+from lovia.transcript.validation import validate_view
 from tests.notation import COUNTER, A, C, R, S, T, U
 from tests.replay.policies import BareList, Everything, Tail
 

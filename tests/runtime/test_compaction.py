@@ -8,7 +8,7 @@ import pytest
 
 from lovia import Agent, CompactingContextPolicy, Runner, events, tool
 from lovia.testing import ScriptedProvider, call, text
-from lovia.transcript.pairing import validate_view
+from lovia.transcript.validation import validate_view
 from lovia_otel import names
 from tests.runtime.support import events_of
 

@@ -22,7 +22,7 @@ from lovia import (
     tool,
 )
 from lovia.testing import batch, call, text
-from lovia.transcript.pairing import validate_view
+from lovia.transcript.validation import validate_view
 from tests.runtime.support import events_of, kinds, provider_of, scripted
 
 pytestmark = pytest.mark.anyio

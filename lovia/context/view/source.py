@@ -16,7 +16,7 @@ from lovia.context.view.decisions import Decisions
 from lovia.context.view.ranges import Ranges
 from lovia.context.view.session import SessionView
 from lovia.tokens import counter_for
-from lovia.transcript.entries import InputEntry, TranscriptEntry, is_system
+from lovia.transcript.entries import InputEntry, ToolResultEntry, TranscriptEntry, is_system
 from lovia.transcript.pairing import Unit, leading_block, newest_user
 
 if TYPE_CHECKING:
@@ -138,9 +138,9 @@ def fixed_indices(
 ) -> frozenset[int]:
     """Return the transcript indices that every view shows word for word.
 
-    These are the leading block, the newest user message, units with a call that may still be
-    answered, whatever the user pinned (with the rest of its unit), and later system messages,
-    newest first, while together they fit in a tenth of the window.
+    These are the leading block, the newest user message, what a call that may still be answered
+    stands beside (but for results that came already), whatever the user pinned with the rest of its
+    unit, and later system messages, newest first, while together they fit in a tenth of the window.
     """
     entries, pairing = view.transcript, view.pairing
     fixed = set(range(leading_block(entries)))
@@ -148,7 +148,8 @@ def fixed_indices(
     if newest is not None:
         fixed.add(newest)
     for number in pairing.open_units(view.pending):
-        fixed.update(pairing.units[number].indices())
+        unit = pairing.units[number].indices()
+        fixed.update(index for index in unit if type(entries[index]) is not ToolResultEntry)
     fixed.update(_later_system(entries, window, size))
     if pinned is not None:
         for index, entry in enumerate(entries):
@@ -164,12 +165,9 @@ def stage_input(entries: list[TranscriptEntry], ctx: PolicyContext) -> tuple[Pre
     themselves the transcript.
     """
     pressure = ctx.pressure
-    if (
-        pressure is not None
-        and pressure.source is not None
-        and pressure.source.given.entries is entries
-    ):
-        return pressure, pressure.source
+    source = pressure.source if pressure is not None else None
+    if pressure is not None and isinstance(source, Source) and source.given.entries is entries:
+        return pressure, source
     counter: TokenCounter = pressure.counter if pressure else counter_for(ctx.provider, ctx.model)
     view = SessionView()
     view.sync(list(entries), counter, ctx.pending_calls)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ParamSpec
 from lovia.context.view.decisions import Clipped, Decisions, Literal, Note, Replacement
 from lovia.errors import InvalidViewError
 from lovia.transcript.entries import AssistantTextEntry, InputEntry, ToolCallEntry, ToolResultEntry
-from lovia.transcript.pairing import leading_block, newest_user, validate_view
+from lovia.transcript.pairing import leading_block, newest_user
+from lovia.transcript.validation import validate_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
