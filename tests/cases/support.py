@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lovia.context import CompactingContextPolicy, ContextPolicyResult, PolicyContext
@@ -77,7 +78,8 @@ class Conversation:
         assert len(self.transcript) == len(before)
         assert all(old is new for old, new in zip(before, self.transcript, strict=True))
         check_view(result.entries, self.transcript, ctx.pending_calls)
-        return result
+        # A view that is the transcript itself would grow with it.
+        return replace(result, entries=list(result.entries))
 
 
 def summaries(view: Sequence[TranscriptEntry]) -> list[InputEntry]:
