@@ -82,8 +82,8 @@ def _print_opening(console: Console, session: DemoSession) -> None:
     console.print(Text("An agent session outgrows its context window", style="bold"))
     source = "this checkout" if session.workspace.package != "." else "the package's own source"
     console.print(
-        f"The tools are real and work on {source}; the model is scripted. Its window is said to "
-        f"have {WINDOW_CONFIGURED:,} tokens; the endpoint serves {WINDOW_SERVED:,}.",
+        f"Real tools on {source}, and a scripted model. Its window: {WINDOW_CONFIGURED:,} tokens "
+        f"as configured, {WINDOW_SERVED:,} as served.",
         style="dim",
     )
     console.print()

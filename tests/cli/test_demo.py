@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
 import pytest
@@ -85,6 +86,18 @@ def test_a_session_that_lacks_a_sight_says_so(
     out = capsys.readouterr().out
     assert "MISSING  a refused request" in out
     assert "did not show everything" in out
+
+
+def test_the_session_can_be_drawn(tmp_path: Path, capsys: Captured) -> None:
+    """--picture draws what was printed into an SVG file that loads nothing from elsewhere."""
+    picture = tmp_path / "demo.svg"
+    assert main(["demo", "--out", str(tmp_path), "--picture", str(picture)]) == 0
+    drawn = ET.parse(picture)
+    words = "".join(drawn.getroot().itertext()).replace("\N{NO-BREAK SPACE}", " ")
+    assert "refused by the endpoint" in words
+    assert "url(http" not in picture.read_text(encoding="utf-8")
+    assert main(["demo", "--out", str(tmp_path), "--picture", str(tmp_path / "no" / "x.svg")]) == 2
+    assert "x.svg" in capsys.readouterr().err
 
 
 def test_an_unusable_folder_ends_with_2(tmp_path: Path, capsys: Captured) -> None:
