@@ -60,7 +60,7 @@ class CompactingContextPolicy:
         reserve_output_tokens: Tokens of the window kept free for the answer.
         summarizer: Writes summaries; ``None``: the run's own model does.
         archive: Keeps what leaves the view; ``None``: previews promise nothing.
-        max_summary_failures: Consecutive rejected summaries at which the circuit breaker opens.
+        max_summary_failures: Consecutive failed summaries at which the circuit breaker opens.
         max_reactive_retries: How often a refused request is made smaller and sent again.
         on_compacted: Called with every :class:`~lovia.events.ContextCompacted`.
         stages: Stages to run instead of the five.

@@ -36,7 +36,7 @@ def due(call: Call, options: CompactionOptions, stages: Sequence[ContextStage]) 
     A newly arrived batch may hold results that are too large to send, whatever the size of the
     request. Otherwise nothing happens between trigger and target: compaction comes in rare bursts.
     """
-    if _is_over(call, call.size.tokens) and not _rests_by_tokens(call):
+    if _is_over(call, call.size.tokens) and not _rests_by_tokens(call, options):
         return "threshold"
     if _is_crowded(call, options) and not _rests_by_entries(call):
         return "entries"
@@ -52,7 +52,7 @@ def rested(
 
     Useless is a pass that frees next to nothing, and one that did all it could and leaves the
     request above the limit that started it: the next turn would start another, for what that turn
-    added alone.
+    added alone. A failed summary is none of these: the circuit breaker says when the next is tried.
     """
     crowded = _is_crowded(call, options)
     freed = call.size.tokens - report.request_after
@@ -62,6 +62,9 @@ def rested(
     above = crowded or _is_over(call, report.request_after)
     if useful and not (above and report.outcome == "compacted"):
         return None
+    waiting = _breaker_is_open(call, options)
+    if report.summary_failed and not waiting:
+        return call.memory.stall
     count = (call.memory.stall.count if call.memory.stall else 0) + 1
     if count == _STALLED_AFTER:
         _log.warning(
@@ -69,7 +72,7 @@ def rested(
             "it rests until it grows.",
             report.request_after,
         )
-    return Stall(count, report.request_after, call.memory.view.view_length)
+    return Stall(count, report.request_after, call.memory.view.view_length, waiting)
 
 
 def _is_over(call: Call, tokens: int) -> bool:
@@ -80,10 +83,10 @@ def _is_crowded(call: Call, options: CompactionOptions) -> bool:
     return options.max_entries is not None and call.memory.view.view_length > options.max_entries
 
 
-def _rests_by_tokens(call: Call) -> bool:
+def _rests_by_tokens(call: Call, options: CompactionOptions) -> bool:
     """Tell whether the last passes were useless and the request has hardly grown since."""
     stall, window = call.memory.stall, call.limits.window
-    if stall is None:
+    if stall is None or (stall.waiting and not _breaker_is_open(call, options)):
         return False
     growth = stall.tokens * _growth(stall)
     if window is not None:
@@ -96,6 +99,10 @@ def _rests_by_entries(call: Call) -> bool:
     if stall is None:
         return False
     return call.memory.view.view_length <= stall.entries * (1 + _growth(stall))
+
+
+def _breaker_is_open(call: Call, options: CompactionOptions) -> bool:
+    return call.memory.breaker.state(options.summary_cooldown_seconds) == "open"
 
 
 def _growth(stall: Stall) -> float:

@@ -43,11 +43,13 @@ class Stall:
         count: Such passes in a row.
         tokens: Request tokens at the last of them.
         entries: Entries of the view at the last of them.
+        waiting: Whether the circuit breaker kept the last of them from trying a summary.
     """
 
     count: int
     tokens: int
     entries: int
+    waiting: bool = False
 
 
 @dataclass

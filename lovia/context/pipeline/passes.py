@@ -274,6 +274,7 @@ class Pass:
             usage=self._tally.usage(),
             error=self._error,
             folds=self._tally.folds(),
+            summary_failed=self._tally.failed,
         )
         if outcome not in {"compacted", "partial"}:
             unchanged = view.rendered()

@@ -81,6 +81,7 @@ class PassReport:
         usage: What its model calls spent.
         error: The error of the last stage that failed.
         folds: Chunks planned and folded, calls, identifiers kept and found, degraded.
+        summary_failed: Whether a summary was tried and not finished.
     """
 
     pass_id: str
@@ -96,6 +97,7 @@ class PassReport:
     usage: Usage = field(default_factory=Usage)
     error: BaseException | None = None
     folds: dict[str, Any] = field(default_factory=dict)
+    summary_failed: bool = False
 
 
 def reason_of(records: Sequence[StageRecord], trigger: str) -> CompactionReason | None:
@@ -138,6 +140,12 @@ class FoldTally:
     def summary(self) -> str | None:
         """The text of the newest summary."""
         return next((r.summary for r in reversed(self._results) if r.summary), None)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a fold ended with an error."""
+        outcomes = (result.outcome for result in self._results)
+        return any(outcome is not None and outcome.error is not None for outcome in outcomes)
 
     def usage(self) -> Usage:
         """Return what summaries spent since the pass began, failed and cancelled ones included."""

@@ -41,7 +41,7 @@ class AutoSummaryStage:
         keep_initial: First entries that stay, the leading block included.
         keep_recent: Entries at the end that stay.
         manual_keep_recent: The same for a compaction asked for by hand.
-        max_failures: Consecutive rejected summaries at which the circuit breaker opens.
+        max_failures: Consecutive failed summaries at which the circuit breaker opens.
         cooldown: Seconds after which an open breaker lets one attempt through.
     """
 

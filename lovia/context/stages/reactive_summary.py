@@ -41,7 +41,7 @@ class ReactiveSummaryStage:
         keep_recent: Entries at the end that stay.
         preview_chars: Characters that a shrunk result or call keeps.
         archive: Keeps the whole text of shrunk results.
-        max_failures: Consecutive rejected summaries at which the circuit breaker opens.
+        max_failures: Consecutive failed summaries at which the circuit breaker opens.
     """
 
     name = "reactive_summary"

@@ -9,7 +9,6 @@ from lovia.context.policy import PolicyContext, Pressure, StageResult
 from lovia.context.summarizer.folding import FoldOutcome, FoldStep, fold
 from lovia.context.view.decisions import Decisions, SummaryText
 from lovia.context.view.source import Source, ranges_of
-from lovia.errors import SummaryRejected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,7 +136,7 @@ async def run_fold(
         pressure: The pass's pressure.
         source: The transcript behind the stage's input.
         ctx: The call.
-        limit: Consecutive rejections at which the circuit breaker opens.
+        limit: Consecutive failures at which the circuit breaker opens.
     """
     folding = _Folding(plan, pressure, source)
     prior = source.decisions.summary
@@ -150,11 +149,9 @@ async def run_fold(
         focus=pressure.focus,
         on_folded=folding.on_folded,
     )
-    breaker = source.breaker
-    if isinstance(outcome.error, SummaryRejected):
+    breaker = source.breaker.succeeded() if outcome.units_done else source.breaker
+    if outcome.error is not None:
         breaker = breaker.failed(limit)
-    elif outcome.units_done:
-        breaker = breaker.succeeded()
     given = source.given.entries
     entries = folding.entries()
     return SummaryStageResult(

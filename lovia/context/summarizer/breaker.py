@@ -14,10 +14,10 @@ __all__ = ["Breaker"]
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """Counts consecutive rejected summaries and remembers when it opened.
+    """Counts consecutive failed summaries, whatever failed, and remembers when it opened.
 
     Attributes:
-        failures: Consecutive rejections.
+        failures: Consecutive failures.
         opened_at: Wall-clock seconds since the epoch at which it opened (the state outlives the
             process, so no monotonic clock will do), or ``None`` while it is closed.
     """
@@ -35,7 +35,7 @@ class Breaker:
         return "half_open" if elapsed >= cooldown or elapsed < 0 else "open"
 
     def failed(self, limit: int, now: float | None = None) -> Breaker:
-        """Return the breaker after one more rejection; it opens at ``limit``."""
+        """Return the breaker after one more failure; it opens at ``limit``."""
         failures = self.failures + 1
         if failures < limit:
             return Breaker(failures)
