@@ -1,6 +1,7 @@
-"""What every test shares: both event loops, hypothesis profiles, an offline vocabulary, a watch.
+"""What every test shares: both event loops, hypothesis profiles, an offline vocabulary, watches.
 
-The watch is for library code that blocks the event loop.
+The watches are for library code that blocks the event loop, and for telemetry threads that would
+reach into the tests that follow.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import threading
 from importlib.metadata import distribution
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +77,21 @@ def _offline_vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         patch.setenv("TIKTOKEN_CACHE_DIR", str(cache))
         patch.setattr(tiktoken.load, "read_file", read_local_file)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _telemetry_ends_with_its_test() -> Iterator[None]:
+    """Wait for the exporters that a test leaves behind, which try a dead receiver for a while.
+
+    Later tests must neither see their log records nor have their random numbers mixed up by them.
+    """
+    before = set(threading.enumerate())
+    yield
+    left = [thread for thread in threading.enumerate() if thread not in before]
+    for thread in left:
+        if thread.name.startswith(("Otel", "lovia-otel")):
+            thread.join(timeout=30)  # seconds; an exporter gives up after 10
+            assert not thread.is_alive(), f"the test left {thread.name} running"
 
 
 @pytest.fixture(scope="session")
