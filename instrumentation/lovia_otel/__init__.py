@@ -15,7 +15,9 @@ from lovia_otel.errors import (
     MissingSdkError,
     RecordingFormatError,
     TelemetryError,
+    UnobservableError,
 )
+from lovia_otel.observe import observe, register
 from lovia_otel.otlp_json import read_recording
 from lovia_otel.providers import use_providers
 from lovia_otel.recording import LogEvent, MetricPoint, Recording, SpanEvent, SpanLink, SpanRecord
@@ -66,15 +68,18 @@ __all__ = [
     "TelemetryHandle",
     "ToolScope",
     "TurnScope",
+    "UnobservableError",
     "archive_scope",
     "chat_scope",
     "checkpoint_scope",
     "configure",
     "fold_scope",
+    "observe",
     "pass_scope",
     "read_recording",
     "record_cancellation",
     "record_handoff",
+    "register",
     "run_scope",
     "stage_scope",
     "tool_scope",

@@ -23,6 +23,10 @@ class ConfigurationError(TelemetryError, ValueError):
     """A setting given to ``configure``, or found in the environment, cannot be used."""
 
 
+class UnobservableError(TelemetryError, TypeError):
+    """What was given to ``observe`` is of no kind that can be observed."""
+
+
 class RecordingFormatError(TelemetryError, ValueError):
     """A line of a recording is damaged, or is not OTLP JSON.
 

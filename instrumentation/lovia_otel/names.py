@@ -258,10 +258,15 @@ SKIPPED: Final = "skipped"
 REFUSED: Final = "refused"  # an invalid result; the stage's input went on
 STAGE_OUTCOMES: Final = (APPLIED, NOOP, SKIPPED, REFUSED, FAILED, CANCELLED)
 
-TRIGGERS: Final = ("threshold", "entries", "batch", "overflow", "manual")
+TRIGGER_THRESHOLD: Final = "threshold"
+TRIGGER_OVERFLOW: Final = "overflow"
+TRIGGERS: Final = (TRIGGER_THRESHOLD, "entries", "batch", TRIGGER_OVERFLOW, "manual")
 
 CONTEXT_VIEWS: Final = ("original", "compacted", "replayed")
-TOKENS_SOURCES: Final = ("provider", "tokenizer", "bytes")
+SOURCE_PROVIDER: Final = "provider"
+SOURCE_TOKENIZER: Final = "tokenizer"
+SOURCE_BYTES: Final = "bytes"
+TOKENS_SOURCES: Final = (SOURCE_PROVIDER, SOURCE_TOKENIZER, SOURCE_BYTES)
 PURPOSE_TURN: Final = "turn"
 PURPOSE_SUMMARIZE: Final = "summarize"
 INFERENCE_PURPOSES: Final = (PURPOSE_TURN, PURPOSE_SUMMARIZE)

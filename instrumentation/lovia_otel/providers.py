@@ -109,6 +109,11 @@ def logger() -> _logs.Logger | None:
     return _loggers.of(_current.providers.logger_provider or _logs.get_logger_provider())
 
 
+def recording() -> bool:
+    """Is an SDK installed for any of the three signals?"""
+    return tracer() is not None or instruments() is not None or logger() is not None
+
+
 def _tracer_of(provider: trace.TracerProvider) -> trace.Tracer | None:
     if is_noop(provider, trace):
         return None

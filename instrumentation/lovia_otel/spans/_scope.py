@@ -126,6 +126,13 @@ class Scope(ABC):
         self._open()
         return self
 
+    def backdate(self, started: int, clock: int) -> None:
+        """Have a scope that is not yet open begin at these ``time_ns()`` and ``perf_counter_ns()``.
+
+        This is for work of which it turns out only later that there is something to tell.
+        """
+        self._started, self._clock = started, clock
+
     @contextmanager
     def active(self) -> Iterator[Self]:
         """Make the span current inside the ``with`` block; it stays open afterwards.
@@ -222,7 +229,8 @@ class Scope(ABC):
             return
         self._facts = clean(self._start())
         self._content = {}
-        self._started, self._clock = time.time_ns(), time.perf_counter_ns()
+        if not self._started:
+            self._started, self._clock = time.time_ns(), time.perf_counter_ns()
         self.live = True
         if tracer is not None:
             self._start_span(tracer)

@@ -19,7 +19,8 @@ class PassScope(Scope):
 
     ``trigger`` is why it runs (``threshold``, ``entries``, ``batch``, ``overflow``, ``manual``).
     Tokens and entries *before* are those of the request as it would be sent without this pass;
-    ``history_tokens`` is the whole transcript.
+    ``history_tokens`` is the whole transcript. ``tokens_source`` says who counted: ``provider``,
+    ``tokenizer`` or ``bytes``.
     """
 
     policy: str
@@ -34,6 +35,7 @@ class PassScope(Scope):
     tokens_target: int | None = None
     window_tokens: int | None = None
     history_tokens: int | None = None
+    tokens_source: str | None = None
 
     _outcome_key = names.COMPACTION_OUTCOME
 
@@ -100,6 +102,7 @@ class PassScope(Scope):
             names.COMPACTION_TOKENS_TARGET: self.tokens_target,
             names.CONTEXT_WINDOW_TOKENS: self.window_tokens,
             names.CONTEXT_HISTORY_TOKENS: self.history_tokens,
+            names.TOKENS_SOURCE: self.tokens_source,
         }
 
     def _measure(self, seconds: float) -> None:

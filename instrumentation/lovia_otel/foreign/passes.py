@@ -1,0 +1,282 @@
+"""One compaction by code that is not ours, recorded as a pass.
+
+A wrapper around a foreign policy does nothing but this::
+
+    with ObservedPass(messages, about=PassAbout(policy="Trimmer"), measure=measure) as observed:
+        view = inner(messages)
+        observed.settle(view)
+    return view
+
+The span is open while the policy works, so that its model calls are below it. What it made of the
+messages is told from their sizes before and after: larger is ``inflated``, the same messages are
+``noop``. An exception makes the pass ``failed`` or ``cancelled``, and goes on. Without an SDK
+nothing is measured at all.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from lovia_otel import names, providers
+from lovia_otel.facts import clean
+from lovia_otel.foreign.sizes import Measure, Size, safely, size_from_bytes
+from lovia_otel.guard import guarded
+from lovia_otel.spans import PassScope, StageScope, pass_scope, stage_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+
+    from lovia_otel.content import Content
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassAbout:
+    """What is known about a pass before it begins.
+
+    ``per_call`` says that the policy gets the whole history and returns what one model call sends
+    (as a history processor does), so that history, request and saving are those of a call. It is
+    off where the result replaces the messages for good.
+    """
+
+    policy: str
+    trigger: str = names.TRIGGER_THRESHOLD
+    agent: str | None = None
+    session_id: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    window_tokens: int | None = None
+    tokens_target: int | None = None
+    per_call: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassSpent:
+    """What a pass itself spent on summaries, as far as the policy tells."""
+
+    summary_calls: int | None = None
+    summary_input_tokens: int | None = None
+    summary_output_tokens: int | None = None
+
+
+_NOTHING_SPENT: Final = PassSpent()
+_UNKNOWN: Final = Size(None, None)
+_current: ContextVar[ObservedPass | None] = ContextVar("lovia_otel_observed_pass", default=None)
+
+
+def current_pass() -> ObservedPass | None:
+    """Return the innermost observed pass that is under way here."""
+    return _current.get()
+
+
+class ObservedPass:
+    """One call of a foreign policy, as a context manager around it.
+
+    Args:
+        before: the messages that the policy gets.
+        about: what is known beforehand.
+        measure: returns the size of a list of messages; where it fails, bytes are counted.
+        subject: the policy. A pass inside a pass of the same subject (one that calls itself, or
+            is observed twice) records nothing.
+        lazy: leave the span away unless a :meth:`stage` begins, something changed or failed: for
+            policies that are asked at each model call and seldom act.
+    """
+
+    def __init__(
+        self,
+        before: Sequence[Any],
+        *,
+        about: PassAbout,
+        measure: Measure = size_from_bytes,
+        subject: object = None,
+        lazy: bool = False,
+    ) -> None:
+        self.about = about
+        self.live = False  # under way, and somebody listens
+        self._given = before
+        self._measure = safely(measure)
+        self._subject = subject
+        self._lazy = lazy
+        self._outer = _current.get()
+        self._before: tuple[Any, ...] = ()
+        self._size = self._after = _UNKNOWN
+        self._scope: PassScope | None = None
+        self._stages: list[str] = []
+        self._active = ExitStack()
+        self._settled: dict[str, Any] = {"outcome": names.NOOP}
+
+    def __enter__(self) -> Self:
+        self.live = providers.recording() and not self._is_nested()
+        if self.live:
+            self._token = _current.set(self)
+            self._started = (time.time_ns(), time.perf_counter_ns())
+            self._note_before()
+            if not self._lazy:
+                self._open()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not self.live:
+            return
+        self._active.close()
+        _current.reset(self._token)
+        self._conclude(error)
+        self.live = False
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[StageScope]:
+        """Open a stage's span inside the pass; settle it, or leave it to tell of an exception."""
+        scope = stage_scope(stage=name, index=len(self._stages))
+        self._stages.append(name)
+        if not self.live:
+            yield scope
+            return
+        self._open()
+        with ExitStack() as current:
+            if self._scope is not None and self._lazy:
+                current.enter_context(self._scope.active())
+            yield current.enter_context(scope)
+
+    @guarded
+    def settle(
+        self,
+        after: Sequence[Any],
+        *,
+        changed: bool | None = None,
+        reason: str | None = None,
+        spent: PassSpent = _NOTHING_SPENT,
+        summary: Content | None = None,
+    ) -> None:
+        """Hand over the messages that the policy returned.
+
+        ``changed`` says whether it did something in this call; by default the messages are
+        compared. ``reason`` names what acted. ``summary`` builds the new summary's text, which is
+        called only where content may leave.
+        """
+        if not self.live:
+            return
+        if changed is None:
+            changed = not _same(self._before, after)
+        self._after = self._measure(after) if changed or self.about.per_call else self._size
+        outcome = _outcome(self._size, self._after) if changed else names.NOOP
+        self._settled = {"outcome": outcome, "reason": reason, **vars(spent)}
+        if changed:
+            self._open()
+        if summary is not None and self._scope is not None:
+            self._scope.content(summary=summary)
+
+    # --- steps ---
+
+    def _is_nested(self) -> bool:
+        outer = self._outer
+        while outer is not None and self._subject is not None:
+            if outer.live and outer._subject is self._subject:  # noqa: SLF001 - one of ours
+                return True
+            outer = outer._outer  # noqa: SLF001 - likewise
+        return False
+
+    @guarded
+    def _note_before(self) -> None:
+        self._before = tuple(self._given)  # the policy may edit the list itself
+        self._size = self._after = self._measure(self._before)
+
+    @guarded
+    def _open(self) -> None:
+        if self._scope is not None:
+            return
+        about = self.about
+        self._scope = pass_scope(
+            policy=about.policy,
+            trigger=about.trigger,
+            pass_id=secrets.token_hex(8),
+            agent=about.agent,
+            session_id=about.session_id,
+            model=about.model,
+            provider=about.provider,
+            tokens_before=self._size.tokens,
+            entries_before=self._size.entries,
+            tokens_target=about.tokens_target,
+            window_tokens=about.window_tokens,
+            history_tokens=self._size.tokens if about.per_call else None,
+            tokens_source=self._size.source,
+        )
+        self._scope.backdate(*self._started)
+        self._scope.open()
+        if not self._lazy:
+            self._active.enter_context(self._scope.active())
+
+    @guarded
+    def _conclude(self, error: BaseException | None) -> None:
+        if error is not None:
+            self._open()
+            self._settled.pop("outcome")
+        if self._scope is not None:
+            self._scope.settle(
+                **self._settled,
+                tokens_after=self._after.tokens,
+                entries_after=self._after.entries,
+                tokens_freed=_difference(self._size, self._after),
+                stages=self._stages,
+            )
+            self._scope.close(error)
+        if error is None:
+            self._measure_call()
+
+    @guarded
+    def _measure_call(self) -> None:
+        """Record what a model call is about to send, and by how much that grew."""
+        instruments = providers.instruments()
+        if instruments is None:
+            return
+        about, before, after = self.about, self._size.tokens, self._after.tokens
+        if before is None or after is None:
+            return
+        facts = clean(
+            {
+                names.AGENT_NAME: about.agent,
+                names.REQUEST_MODEL: about.model,
+                names.TOKENS_SOURCE: self._after.source,
+            }
+        )
+        measured: dict[str, float] = {}
+        if after > before:
+            measured[names.METRIC_INFLATED_TOKENS] = after - before
+        if about.per_call:
+            measured[names.METRIC_HISTORY_SIZE] = before
+            measured[names.METRIC_REQUEST_SIZE] = after
+        if about.per_call and about.window_tokens:
+            measured[names.METRIC_WINDOW_UTILIZATION] = after / about.window_tokens
+            measured[names.METRIC_SAVED_TOKENS] = min(before, about.window_tokens) - after
+        for metric, value in measured.items():
+            instruments.record(metric, value, facts)
+
+
+def _same(before: Sequence[Any], after: Sequence[Any]) -> bool:
+    """Are these the same messages? Classes by anyone may compare in any way, or not at all."""
+    if len(before) != len(after):
+        return False
+    try:
+        return all(old is new or bool(old == new) for old, new in zip(before, after, strict=True))
+    except Exception:  # noqa: BLE001 - somebody else's __eq__
+        return False
+
+
+def _outcome(before: Size, after: Size) -> str:
+    freed = _difference(before, after)
+    return names.INFLATED if freed is not None and freed < 0 else names.COMPACTED
+
+
+def _difference(before: Size, after: Size) -> int | None:
+    if before.tokens is None or after.tokens is None:
+        return None
+    return before.tokens - after.tokens

@@ -1,0 +1,188 @@
+"""A foreign compaction is recorded as a pass, whatever the policy does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from opentelemetry.trace import StatusCode, get_current_span
+
+from lovia_otel import names
+from lovia_otel.foreign.passes import ObservedPass, PassAbout, PassSpent
+from lovia_otel.foreign.sizes import Size, size_by
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.otel.conftest import Telemetry
+
+ABOUT = PassAbout(policy="Trimmer", agent="a", model="m", window_tokens=100)
+WORDS = ["one two", "three", "four five six"]
+
+
+def _words(messages: Sequence[str]) -> int:
+    return sum(len(text.split()) for text in messages)
+
+
+def _observe(before: list[str], after: list[str], **options: Any) -> None:
+    with ObservedPass(before, measure=size_by(_words), **{"about": ABOUT, **options}) as observed:
+        observed.settle(after)
+
+
+@pytest.mark.parametrize(
+    ("after", "outcome", "freed"),
+    [
+        (WORDS[1:], names.COMPACTED, 2),
+        (list(WORDS), names.NOOP, 0),
+        ([*WORDS, "a summary of all of it"], names.INFLATED, -6),
+        (["two one", *WORDS[1:]], names.COMPACTED, 0),
+    ],
+    ids=["smaller", "same", "larger", "rewritten"],
+)
+def test_the_outcome_follows_from_sizes_and_identity(
+    telemetry: Telemetry, after: list[str], outcome: str, freed: int
+) -> None:
+    """Larger is inflated, the same messages are a noop, everything else is compacted."""
+    _observe(WORDS, after)
+    attributes = telemetry.attributes(names.SPAN_PASS)
+    assert attributes[names.COMPACTION_OUTCOME] == outcome
+    assert attributes[names.COMPACTION_TOKENS_FREED] == freed
+    assert attributes[names.COMPACTION_TOKENS_BEFORE] == 6
+    assert attributes[names.TOKENS_SOURCE] == "tokenizer"
+    assert telemetry.total(names.METRIC_INFLATED_TOKENS) == max(0, -freed)
+
+
+def test_an_exception_makes_the_pass_failed_and_goes_on(telemetry: Telemetry) -> None:
+    """What the policy raises leaves as it is; the span is an error."""
+    raised = RuntimeError("no")
+    with pytest.raises(RuntimeError) as caught, ObservedPass(WORDS, about=ABOUT):
+        raise raised
+    assert caught.value is raised
+    span = telemetry.spans[names.SPAN_PASS]
+    assert span.status.status_code is StatusCode.ERROR
+    attributes = telemetry.attributes(names.SPAN_PASS)
+    assert attributes[names.COMPACTION_OUTCOME] == names.FAILED
+    assert attributes[names.ERROR_TYPE] == "RuntimeError"
+
+
+def test_a_list_edited_in_place_is_a_change(telemetry: Telemetry) -> None:
+    """What the policy was given is noted before it can edit it."""
+    messages = list(WORDS)
+    with ObservedPass(messages, about=ABOUT) as observed:
+        del messages[0]
+        observed.settle(messages)
+    attributes = telemetry.attributes(names.SPAN_PASS)
+    assert attributes[names.COMPACTION_OUTCOME] == names.COMPACTED
+    assert attributes[names.COMPACTION_ENTRIES_BEFORE] == 3
+    assert attributes[names.COMPACTION_ENTRIES_AFTER] == 2
+
+
+def test_a_lazy_pass_that_does_nothing_leaves_no_span(telemetry: Telemetry) -> None:
+    """A policy that is asked at each call shows up when it acts, and only then."""
+    _observe(WORDS, WORDS, lazy=True)
+    assert not telemetry.spans
+    _observe(WORDS, WORDS[1:], lazy=True)
+    assert telemetry.attributes(names.SPAN_PASS)[names.COMPACTION_OUTCOME] == names.COMPACTED
+
+
+def test_a_stage_opens_a_lazy_pass_around_itself(telemetry: Telemetry) -> None:
+    """The stage's span is below the pass, which starts before it and ends after it."""
+    with ObservedPass(WORDS, about=ABOUT, lazy=True) as observed:
+        with observed.stage("snip") as stage:
+            stage.settle(outcome=names.APPLIED)
+        assert not get_current_span().get_span_context().is_valid
+        observed.settle(WORDS[1:])
+    whole, part = telemetry.spans[names.SPAN_PASS], telemetry.spans[f"{names.SPAN_STAGE} snip"]
+    assert part.parent is not None
+    assert part.parent.span_id == whole.get_span_context().span_id  # type: ignore[union-attr]
+    assert whole.start_time <= part.start_time  # type: ignore[operator]
+    assert part.end_time <= whole.end_time  # type: ignore[operator]
+    assert telemetry.attributes(names.SPAN_PASS)[names.COMPACTION_STAGES] == ("snip",)
+
+
+def test_what_is_called_inside_an_eager_pass_is_below_it(telemetry: Telemetry) -> None:
+    """The pass's span is current while the policy works, and no longer."""
+    with ObservedPass(WORDS, about=ABOUT) as observed:
+        inside = get_current_span().get_span_context().span_id
+        observed.settle(WORDS)
+    assert inside == telemetry.spans[names.SPAN_PASS].get_span_context().span_id  # type: ignore[union-attr]
+    assert not get_current_span().get_span_context().is_valid
+
+
+def test_a_pass_inside_a_pass_of_the_same_policy_records_nothing(telemetry: Telemetry) -> None:
+    """A policy that is observed twice is recorded once."""
+    policy = object()
+    with ObservedPass(WORDS, about=ABOUT, subject=policy) as outer:
+        with (
+            ObservedPass(WORDS, about=ABOUT, subject=object()) as other,
+            ObservedPass(WORDS, about=ABOUT, subject=policy) as inner,
+        ):
+            inner.settle(WORDS[2:])
+            other.settle(WORDS)
+        outer.settle(WORDS[1:])
+    passes = telemetry.exported.get_finished_spans()
+    outcomes = [(span.attributes or {})[names.COMPACTION_OUTCOME] for span in passes]
+    assert outcomes == [names.NOOP, names.COMPACTED]
+
+
+def test_a_policy_per_call_tells_the_sizes_of_the_call(telemetry: Telemetry) -> None:
+    """History, request and saving are recorded where the policy's output is what is sent."""
+    about = PassAbout(policy="Trimmer", window_tokens=5, per_call=True)
+    _observe(WORDS, WORDS[1:], about=about)
+    assert telemetry.total(names.METRIC_HISTORY_SIZE) == 6
+    assert telemetry.total(names.METRIC_REQUEST_SIZE) == 4
+    assert telemetry.total(names.METRIC_SAVED_TOKENS) == 1  # capped at the window
+    assert telemetry.attributes(names.SPAN_PASS)[names.CONTEXT_HISTORY_TOKENS] == 6
+
+
+def test_a_policy_that_replaces_the_messages_tells_no_history(telemetry: Telemetry) -> None:
+    """Nobody knows the history once a policy has replaced it, so nobody claims to."""
+    _observe(WORDS, WORDS[1:])
+    assert telemetry.points(names.METRIC_HISTORY_SIZE) == []
+    assert telemetry.points(names.METRIC_SAVED_TOKENS) == []
+
+
+def test_what_the_pass_spent_is_on_span_and_metrics(telemetry: Telemetry) -> None:
+    """Summary calls and their tokens are recorded as those of any pass."""
+    with ObservedPass(WORDS, about=ABOUT) as observed:
+        spent = PassSpent(summary_calls=2, summary_input_tokens=70, summary_output_tokens=8)
+        observed.settle(WORDS[1:], spent=spent, reason="auto_summary")
+    attributes = telemetry.attributes(names.SPAN_PASS)
+    assert attributes[names.COMPACTION_SUMMARY_CALLS] == 2
+    assert telemetry.total(names.METRIC_SUMMARY_INPUT_TOKENS) == 70
+
+
+def test_a_counter_that_fails_gives_way_to_bytes(telemetry: Telemetry) -> None:
+    """A broken counter costs its own number, and the source says so."""
+
+    def broken(messages: Sequence[Any]) -> Size:
+        raise ValueError("no")
+
+    with ObservedPass(WORDS, about=ABOUT, measure=broken) as observed:
+        observed.settle(WORDS[1:])
+    assert telemetry.attributes(names.SPAN_PASS)[names.TOKENS_SOURCE] == "bytes"
+
+
+def test_messages_that_cannot_be_compared_count_as_changed(telemetry: Telemetry) -> None:
+    """A class whose equality raises does not break the run."""
+
+    class Prickly:
+        def __eq__(self, other: object) -> bool:
+            raise TypeError("no")
+
+        __hash__ = None  # type: ignore[assignment]
+
+    with ObservedPass([Prickly()], about=ABOUT) as observed:
+        observed.settle([Prickly()])
+    assert telemetry.attributes(names.SPAN_PASS)[names.COMPACTION_OUTCOME] == names.COMPACTED
+
+
+def test_without_an_sdk_nothing_is_measured(no_sdk: None) -> None:
+    """No message is looked at while nobody listens."""
+
+    def measure(messages: Sequence[Any]) -> Size:
+        raise AssertionError("measured")
+
+    with ObservedPass(WORDS, about=ABOUT, measure=measure) as observed:
+        observed.settle(WORDS[1:])
+    assert not observed.live
