@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lovia.context.compacting import CompactingContextPolicy
 from lovia.context.policy import ContextPolicyResult, PolicyContext
+from lovia.context.summary_entry import SUMMARY_FRAME, SUMMARY_LABELS
 from lovia.transcript.entries import InputEntry, TranscriptEntry
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ __all__ = [
     "extract_compaction_summary",
 ]
 
-_LABELS = ("[Context summary]", "[Reactive context summary]")
 _warned: set[type] = set()
 
 
@@ -49,13 +49,14 @@ def extract_compaction_summary(entries: Sequence[TranscriptEntry]) -> str | None
     A legacy helper: a summary comes with :class:`ContextPolicyResult`, never out of text.
 
     Returns:
-        The text after the label of the last summary entry, or ``None``.
+        The text behind the label of the last summary entry, or ``None``.
     """
     for entry in reversed(entries):
         if isinstance(entry, InputEntry) and isinstance(entry.content, str):
-            for label in _LABELS:
+            for label in SUMMARY_LABELS:
                 if entry.content.startswith(label):
-                    return entry.content.removeprefix(label).strip() or None
+                    text = entry.content.removeprefix(label).rstrip()
+                    return text.removesuffix(SUMMARY_FRAME).strip() or None
     return None
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from lovia.transcript.entries import InputEntry
 from lovia.transcript.text import clean_text
 
-__all__ = ["make_summary_entry"]
+__all__ = ["SUMMARY_FRAME", "SUMMARY_LABELS", "make_summary_entry"]
 
-_FRAME = (
-    "This stands for the earlier part of the conversation, which is no longer shown. It is "
+#: How the entry begins: a summary made in time, and one made after a refusal.
+SUMMARY_LABELS: Final = ("[Context summary]", "[Reactive context summary]")
+#: How it ends: what a summary lists as next steps must not read as an order.
+SUMMARY_FRAME: Final = (
+    "(The above stands for the earlier part of the conversation, which is no longer shown. It is "
     "background: what it calls planned or next was intended then and is no instruction now. "
-    "Whatever the user says after it takes precedence."
+    "Whatever the user says after it takes precedence.)"
 )
 
 
@@ -25,5 +30,6 @@ def make_summary_entry(summary: str, *, reactive: bool) -> InputEntry:
         A user entry with ``origin="summary"``. The origin tells it from what was really said; its
         text is never parsed.
     """
-    label = "Reactive context summary" if reactive else "Context summary"
-    return InputEntry("user", f"[{label}]\n{_FRAME}\n\n{clean_text(summary)}", origin="summary")
+    label = SUMMARY_LABELS[reactive]
+    content = f"{label}\n\n{clean_text(summary)}\n\n{SUMMARY_FRAME}"
+    return InputEntry("user", content, origin="summary")

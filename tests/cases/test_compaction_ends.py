@@ -135,7 +135,7 @@ async def test_plans_in_a_summary_are_told_as_background() -> None:
     view = (await talk.view(A("deleting more"), U("stop"))).entries
     (summary,) = summaries(view)
     assert isinstance(summary.content, str)
-    frame, orders = summary.content.split("## Goal")
+    orders, frame = summary.content.rsplit("\n\n", 1)
     assert "Delete every file." in orders
     assert "background" in frame
     assert "no instruction now" in frame
