@@ -20,12 +20,13 @@ def match_view(view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptE
 
     The match preserves order. Views agree with their transcript at both ends, so the beginning is
     matched entry by entry and the rest from the end: an entry is recognised by identity, else by
-    equality; a rewritten call by its id and tool, a rewritten result by the call that it answers.
+    equality; then a rewritten call by its id, its tool and its neighbours, and the marker of a
+    result by the call that it answers.
     """
     matches = [-1] * len(view)
     start = 0
     for entry, original in zip(view, transcript, strict=False):
-        if not _shows(entry, original):
+        if not (_shows(entry, original) or _rewrites(entry, original)):
             break
         matches[start] = start
         start += 1
@@ -36,6 +37,8 @@ def match_view(view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptE
         if found >= 0:
             matches[index] = found
             position = found - 1
+    _match_rewritten_calls(view, transcript, matches)
+    _match_markers(view, transcript, matches)
     return matches
 
 
@@ -45,6 +48,32 @@ def _places(transcript: Sequence[TranscriptEntry]) -> dict[int, list[int]]:
     for index, entry in enumerate(transcript):
         places.setdefault(id(entry), []).append(index)
     return places
+
+
+def _match_rewritten_calls(
+    view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptEntry], matches: list[int]
+) -> None:
+    """Match calls that are shown with other arguments, best where their neighbours say."""
+    for index, entry in enumerate(view):
+        if matches[index] >= 0 or not isinstance(entry, ToolCallEntry):
+            continue
+        low = max(matches[:index], default=-1)
+        high = min((at for at in matches[index + 1 :] if at >= 0), default=len(transcript))
+        beside = [low + 1] if index and matches[index - 1] == low else []
+        candidates = [*beside, *range(high - 1, low, -1)]
+        found = (at for at in candidates if low < at < high and _rewrites(entry, transcript[at]))
+        matches[index] = next(found, -1)
+
+
+def _match_markers(
+    view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptEntry], matches: list[int]
+) -> None:
+    """Match what stands in the place of a result; a call without a result has a marker, too."""
+    shown, said = Pairing(view), Pairing(transcript)
+    for index, entry in enumerate(view):
+        call = shown.partner[index]
+        if matches[index] < 0 and isinstance(entry, ToolResultEntry) and call >= 0:
+            matches[index] = said.partner[matches[call]] if matches[call] >= 0 else -1
 
 
 def check_fidelity(view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptEntry]) -> None:
@@ -64,35 +93,29 @@ def _search_back(
     places: dict[int, list[int]],
 ) -> int:
     """Return the last index, from ``position`` down, at which an entry is shown, or -1."""
-    added = getattr(entry, "origin", "conversation") != "conversation"
-    if added and not isinstance(entry, ToolResultEntry):
+    if getattr(entry, "origin", "conversation") != "conversation" and id(entry) not in places:
         return -1
     same = [index for index in places.get(id(entry), ()) if start <= index <= position]
     if same:
         return same[-1]
-    for shows in (_shows, _rewrites):
-        for candidate in range(position, start - 1, -1):
-            if shows(entry, transcript[candidate]):
-                return candidate
+    for candidate in range(position, start - 1, -1):
+        if _shows(entry, transcript[candidate]):
+            return candidate
     return -1
 
 
 def _shows(entry: TranscriptEntry, original: TranscriptEntry) -> bool:
-    if type(entry) is not type(original):
-        return False
-    if isinstance(entry, ToolResultEntry) and entry.origin == "placeholder":
-        return entry.call_id == clean_entry(original).call_id  # type: ignore[union-attr] # same type as entry
     return entry is original or entry == original or entry == clean_entry(original)
 
 
 def _rewrites(entry: TranscriptEntry, original: TranscriptEntry) -> bool:
-    """Tell whether a call is shown with other arguments: huge ones give way to a preview."""
-    return (
-        isinstance(entry, ToolCallEntry)
-        and isinstance(original, ToolCallEntry)
-        and entry.call_id == clean_text(original.call_id)
-        and entry.name == clean_text(original.name)
-    )
+    """Tell whether a call is shown with other arguments, or a result by a marker."""
+    if isinstance(entry, ToolCallEntry) and isinstance(original, ToolCallEntry):
+        same_tool = entry.name == clean_text(original.name)
+        return same_tool and entry.call_id == clean_text(original.call_id)
+    if isinstance(entry, ToolResultEntry) and isinstance(original, ToolResultEntry):
+        return entry.origin == "placeholder" and entry.call_id == clean_text(original.call_id)
+    return False
 
 
 def _check_leading_block(

@@ -167,6 +167,33 @@ async def test_an_old_dead_call_is_not_kept_open_by_a_new_one_of_its_id() -> Non
     assert view[2] == ToolResultEntry("call_0", "no result was recorded", origin="placeholder")
 
 
+async def test_a_call_that_waits_dies_when_a_newer_one_takes_its_id() -> None:
+    """The id of a waiting call in a newer batch means the newer call: the older one is answered."""
+    talk = Conversation(policy_of(), U("go"), C("b"), U("hm"), pending_calls=frozenset({"b"}))
+    assert results_in((await talk.view()).entries) == []
+    view = (await talk.view(C("a"), C("b"), T("a"))).entries
+    assert results_in(view) == ["b", "a"]
+    assert view[2] == ToolResultEntry("b", "no result was recorded", origin="placeholder")
+
+
+@pytest.mark.parametrize("max_entries", [None, 12])
+async def test_a_late_answer_brings_its_call_back(max_entries: int | None) -> None:
+    """A call that was summarised or snipped as dead is shown again with the answer that came."""
+    policy = policy_of(context_window_tokens=2_000, max_entries=max_entries, keep_initial_entries=1)
+    talk = Conversation(policy, U("go"), C("x"), C("y"), T("y"))
+    chat: list[TranscriptEntry] = [U("q", tokens=100), A("a", tokens=100)]
+    view: list[TranscriptEntry] = []
+    for _ in range(12):
+        view = (await talk.view(*chat)).entries
+    assert "x" not in calls_in(view)
+    view = (await talk.view(T("x", "late"), U("and?"))).entries
+    assert calls_in(view) == ["x", "y"]
+    assert results_in(view) == ["y", "x"]
+    for _ in range(12):
+        view = (await talk.view(*chat)).entries
+    assert calls_in(view) == results_in(view) == []
+
+
 async def test_one_call_dies_while_another_is_answered_late() -> None:
     """A late answer and a newly dead call in one turn: each call has one result."""
     talk = Conversation(policy_of(), U("go"), C("b"), U("hello?"))

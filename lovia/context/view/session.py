@@ -58,6 +58,7 @@ class SessionView:
         self._seen: list[TranscriptEntry] = []
         self._dirty: dict[int, TranscriptEntry] = {}
         self._pending: frozenset[str] = frozenset()
+        self._waiting: set[int] = set()
         self._rendered: Rendered | None = None  # None: the view is the transcript itself
         self._history_tokens = 0
         self._view_tokens = 0
@@ -141,13 +142,13 @@ class SessionView:
         self.decisions = decisions
         self._render(rendered)
 
-    def _append(self, known: int, new: Sequence[TranscriptEntry], waiting: frozenset[str]) -> None:
-        upsets = self.pairing.upsets
+    def _append(self, known: int, new: Sequence[TranscriptEntry], pending: frozenset[str]) -> None:
+        upsets, waiting = self.pairing.upsets, self._waiting
         self.pairing.extend(new)
+        self._pending, self._waiting = pending, self.pairing.waiting(pending)
         self._note_dirty(known, new)
         revealed = self._reveal_late_answers(known)
-        structural = self.pairing.upsets != upsets or waiting != self._pending
-        self._pending = waiting
+        structural = self.pairing.upsets != upsets or self._waiting != waiting
         if revealed or structural or (self._rendered is None and (self._dirty or self.decisions)):
             self._render()
         elif self._rendered is not None and new:
