@@ -63,6 +63,13 @@ class PassSpent:
     summary_input_tokens: int | None = None
     summary_output_tokens: int | None = None
 
+    def __add__(self, other: PassSpent) -> PassSpent:
+        return PassSpent(
+            summary_calls=_sum(self.summary_calls, other.summary_calls),
+            summary_input_tokens=_sum(self.summary_input_tokens, other.summary_input_tokens),
+            summary_output_tokens=_sum(self.summary_output_tokens, other.summary_output_tokens),
+        )
+
 
 _NOTHING_SPENT: Final = PassSpent()
 _UNKNOWN: Final = Size(None, None)
@@ -85,6 +92,8 @@ class ObservedPass:
             is observed twice) records nothing.
         lazy: leave the span away unless a :meth:`stage` begins, something changed or failed: for
             policies that are asked at each model call and seldom act.
+        history: the messages as if nothing was ever compacted, for a policy that starts from an
+            earlier view of them; ``None``: ``before``.
     """
 
     def __init__(
@@ -95,6 +104,7 @@ class ObservedPass:
         measure: Measure = size_from_bytes,
         subject: object = None,
         lazy: bool = False,
+        history: Sequence[Any] | None = None,
     ) -> None:
         self.about = about
         self.live = False  # under way, and somebody listens
@@ -102,12 +112,16 @@ class ObservedPass:
         self._measure = safely(measure)
         self._subject = subject
         self._lazy = lazy
+        self._whole = history
         self._outer = _current.get()
         self._before: tuple[Any, ...] = ()
-        self._size = self._after = _UNKNOWN
+        self._size = self._after = self._history = _UNKNOWN
         self._scope: PassScope | None = None
         self._stages: list[str] = []
         self._active = ExitStack()
+        self._last = ExitStack()  # the stage that lasts until the pass is settled
+        self._last_stage: StageScope | None = None
+        self._spent = _NOTHING_SPENT
         self._settled: dict[str, Any] = {"outcome": names.NOOP}
 
     def __enter__(self) -> Self:
@@ -128,15 +142,20 @@ class ObservedPass:
     ) -> None:
         if not self.live:
             return
+        self._last.__exit__(kind, error, traceback)
         self._active.close()
         _current.reset(self._token)
         self._conclude(error)
         self.live = False
 
+    def concerns(self, subject: object) -> bool:
+        """Is this a pass of ``subject`` that is under way?"""
+        return self.live and self._subject is subject
+
     @contextmanager
-    def stage(self, name: str) -> Iterator[StageScope]:
+    def stage(self, name: str, *, tokens_before: int | None = None) -> Iterator[StageScope]:
         """Open a stage's span inside the pass; settle it, or leave it to tell of an exception."""
-        scope = stage_scope(stage=name, index=len(self._stages))
+        scope = stage_scope(stage=name, index=len(self._stages), tokens_before=tokens_before)
         self._stages.append(name)
         if not self.live:
             yield scope
@@ -146,6 +165,16 @@ class ObservedPass:
             if self._scope is not None and self._lazy:
                 current.enter_context(self._scope.active())
             yield current.enter_context(scope)
+
+    def last_stage(self, name: str) -> None:
+        """Open a stage that lasts until the pass is settled, and ends with the pass's own size."""
+        if self._last_stage is None:
+            stage = self.stage(name, tokens_before=self._size.tokens)
+            self._last_stage = self._last.enter_context(stage)
+
+    def spend(self, spent: PassSpent) -> None:
+        """Add what a summary call spent; it counts whatever becomes of the pass."""
+        self._spent += spent
 
     @guarded
     def settle(
@@ -169,9 +198,12 @@ class ObservedPass:
             changed = not _same(self._before, after)
         self._after = self._measure(after) if changed or self.about.per_call else self._size
         outcome = _outcome(self._size, self._after) if changed else names.NOOP
-        self._settled = {"outcome": outcome, "reason": reason, **vars(spent)}
+        self._settled = {"outcome": outcome, "reason": reason}
+        self._spent += spent
         if changed:
             self._open()
+        if self._last_stage is not None:
+            self._settle_last_stage(self._last_stage, changed=changed)
         if summary is not None and self._scope is not None:
             self._scope.content(summary=summary)
 
@@ -189,6 +221,15 @@ class ObservedPass:
     def _note_before(self) -> None:
         self._before = tuple(self._given)  # the policy may edit the list itself
         self._size = self._after = self._measure(self._before)
+        self._history = self._size if self._whole is None else self._measure(self._whole)
+
+    def _settle_last_stage(self, stage: StageScope, *, changed: bool) -> None:
+        stage.settle(
+            outcome=names.APPLIED if changed else names.NOOP,
+            tokens_after=self._after.tokens,
+            entries_after=self._after.entries,
+        )
+        self._last.close()
 
     @guarded
     def _open(self) -> None:
@@ -207,7 +248,7 @@ class ObservedPass:
             entries_before=self._size.entries,
             tokens_target=about.tokens_target,
             window_tokens=about.window_tokens,
-            history_tokens=self._size.tokens if about.per_call else None,
+            history_tokens=self._history.tokens if about.per_call else None,
             tokens_source=self._size.source,
         )
         self._scope.backdate(*self._started)
@@ -219,10 +260,11 @@ class ObservedPass:
     def _conclude(self, error: BaseException | None) -> None:
         if error is not None:
             self._open()
-            self._settled.pop("outcome")
+            self._settled.pop("outcome", None)
         if self._scope is not None:
             self._scope.settle(
                 **self._settled,
+                **vars(self._spent),
                 tokens_after=self._after.tokens,
                 entries_after=self._after.entries,
                 tokens_freed=_difference(self._size, self._after),
@@ -238,8 +280,9 @@ class ObservedPass:
         instruments = providers.instruments()
         if instruments is None:
             return
-        about, before, after = self.about, self._size.tokens, self._after.tokens
-        if before is None or after is None:
+        about, after = self.about, self._after.tokens
+        before, history = self._size.tokens, self._history.tokens
+        if before is None or after is None or history is None:
             return
         facts = clean(
             {
@@ -252,11 +295,11 @@ class ObservedPass:
         if after > before:
             measured[names.METRIC_INFLATED_TOKENS] = after - before
         if about.per_call:
-            measured[names.METRIC_HISTORY_SIZE] = before
+            measured[names.METRIC_HISTORY_SIZE] = history
             measured[names.METRIC_REQUEST_SIZE] = after
         if about.per_call and about.window_tokens:
             measured[names.METRIC_WINDOW_UTILIZATION] = after / about.window_tokens
-            measured[names.METRIC_SAVED_TOKENS] = min(before, about.window_tokens) - after
+            measured[names.METRIC_SAVED_TOKENS] = min(history, about.window_tokens) - after
         for metric, value in measured.items():
             instruments.record(metric, value, facts)
 
@@ -274,6 +317,10 @@ def _same(before: Sequence[Any], after: Sequence[Any]) -> bool:
 def _outcome(before: Size, after: Size) -> str:
     freed = _difference(before, after)
     return names.INFLATED if freed is not None and freed < 0 else names.COMPACTED
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one + (other or 0)
 
 
 def _difference(before: Size, after: Size) -> int | None:

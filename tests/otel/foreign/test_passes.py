@@ -186,3 +186,48 @@ def test_without_an_sdk_nothing_is_measured(no_sdk: None) -> None:
     with ObservedPass(WORDS, about=ABOUT, measure=measure) as observed:
         observed.settle(WORDS[1:])
     assert not observed.live
+
+
+def test_what_a_failed_pass_spent_is_recorded_all_the_same(telemetry: Telemetry) -> None:
+    """Summary calls that succeeded before the pass failed are paid for."""
+    call = PassSpent(summary_calls=1, summary_input_tokens=30, summary_output_tokens=None)
+    with pytest.raises(RuntimeError), ObservedPass(WORDS, about=ABOUT) as observed:
+        observed.spend(call)
+        observed.spend(call)
+        raise RuntimeError("no")
+    attributes = telemetry.attributes(names.SPAN_PASS)
+    assert attributes[names.COMPACTION_SUMMARY_CALLS] == 2
+    assert attributes[names.COMPACTION_SUMMARY_INPUT_TOKENS] == 60
+    assert names.COMPACTION_SUMMARY_OUTPUT_TOKENS not in attributes  # unknown is not nothing
+
+
+def test_the_last_stage_ends_with_the_size_of_the_pass(telemetry: Telemetry) -> None:
+    """A stage whose result is known only at the end of the pass tells what the pass tells."""
+    with ObservedPass(WORDS, about=ABOUT, measure=size_by(_words), lazy=True) as observed:
+        observed.last_stage("summarization")
+        observed.last_stage("summarization")  # under way already
+        observed.settle(WORDS[1:])
+    attributes = telemetry.attributes(f"{names.SPAN_STAGE} summarization")
+    assert attributes[names.COMPACTION_OUTCOME] == names.APPLIED
+    assert attributes[names.COMPACTION_TOKENS_BEFORE] == 6
+    assert attributes[names.COMPACTION_TOKENS_AFTER] == 4
+    assert telemetry.attributes(names.SPAN_PASS)[names.COMPACTION_STAGES] == ("summarization",)
+
+
+def test_an_exception_fails_the_last_stage_too(telemetry: Telemetry) -> None:
+    """A stage that never saw the pass settled ends with the exception of the pass."""
+    with pytest.raises(RuntimeError), ObservedPass(WORDS, about=ABOUT, lazy=True) as observed:
+        observed.last_stage("summarization")
+        raise RuntimeError("no")
+    for span in (names.SPAN_PASS, f"{names.SPAN_STAGE} summarization"):
+        assert telemetry.attributes(span)[names.COMPACTION_OUTCOME] == names.FAILED
+
+
+def test_a_policy_that_starts_from_a_view_has_a_history_of_its_own(telemetry: Telemetry) -> None:
+    """History is told from the whole transcript, the request without this pass from the view."""
+    about = PassAbout(policy="Trimmer", window_tokens=100, per_call=True)
+    _observe(WORDS[1:], WORDS[2:], about=about, history=WORDS)
+    attributes = telemetry.attributes(names.SPAN_PASS)
+    assert attributes[names.CONTEXT_HISTORY_TOKENS] == 6
+    assert attributes[names.COMPACTION_TOKENS_BEFORE] == 4
+    assert telemetry.total(names.METRIC_SAVED_TOKENS) == 3
