@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lovia.errors import RunCancelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["CHECKPOINTS", "CancelToken"]
 
@@ -24,12 +27,14 @@ CHECKPOINTS: Final = (
 class CancelToken:
     """A request to stop that a run honours at its next named safe point.
 
-    Hand one to ``Runner.run`` and call :meth:`cancel` from any task or thread. The token also
-    counts the safe points that were passed, which telemetry reports.
+    Hand one to ``Runner.run`` and call :meth:`cancel` from any task, thread or signal handler. A
+    run that is waiting for something is woken, so it need not come to a safe point first. The token
+    also counts the safe points that were passed, which telemetry reports.
     """
 
     def __init__(self) -> None:
         self._reason: str | None = None
+        self._callbacks: dict[object, Callable[[], None]] = {}
         self.checkpoints_passed: int = 0
 
     @property
@@ -46,6 +51,29 @@ class CancelToken:
         """Request a stop; the first reason given is kept (``user`` when none is)."""
         if self._reason is None:
             self._reason = reason or "user"
+        for callback in tuple(self._callbacks.values()):
+            callback()
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Have a function called when a stop is requested, at once when it was already.
+
+        Args:
+            callback: Called in the thread of whoever requests the stop, maybe more than once; it
+                must neither block nor raise.
+
+        Returns:
+            A function that takes the callback off the token again.
+        """
+        # No lock: a signal handler may interrupt this very function and ask for the stop.
+        key = object()
+        self._callbacks[key] = callback
+        if self.is_cancelled:
+            callback()
+
+        def remove() -> None:
+            self._callbacks.pop(key, None)
+
+        return remove
 
     def check(self, checkpoint: str | None = None) -> None:
         """Pass a safe point.

@@ -8,6 +8,9 @@ from __future__ import annotations
 __all__ = [
     "ArchiveError",
     "BudgetExceeded",
+    "CheckpointConflict",
+    "CheckpointDamaged",
+    "CheckpointError",
     "ContextOverflowError",
     "GuardrailTripped",
     "InvalidToolArguments",
@@ -17,6 +20,9 @@ __all__ = [
     "OutputValidationError",
     "ProviderError",
     "RunCancelled",
+    "RunSuspended",
+    "SessionConflict",
+    "StoreError",
     "SummaryRejected",
     "ToolError",
     "TranscriptFormatError",
@@ -171,6 +177,67 @@ class RunCancelled(LoviaError):
     def reason(self) -> str:
         """Why the run was cancelled."""
         return self.cancellation_reason
+
+
+class RunSuspended(LoviaError):
+    """The run waits for approvals and was saved; it goes on when it is resumed.
+
+    Attributes:
+        run_id: The run.
+        waiting: The ids of the calls that wait, in the order in which the model made them.
+    """
+
+    def __init__(
+        self,
+        message: str = "The run waits for approval.",
+        *,
+        hint: str | None = None,
+        run_id: str | None = None,
+        waiting: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.run_id = run_id
+        self.waiting = waiting
+
+
+class StoreError(LoviaError):
+    """A store cannot work with what it finds at its place."""
+
+
+class CheckpointError(LoviaError):
+    """A saved run cannot be gone on with.
+
+    Attributes:
+        run_id: The run.
+    """
+
+    def __init__(
+        self, message: str = "", *, hint: str | None = None, run_id: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.run_id = run_id
+
+
+class CheckpointDamaged(CheckpointError):
+    """What was loaded of a run is not what was saved of it."""
+
+
+class CheckpointConflict(CheckpointError):
+    """Somebody else has gone on with the run, or deleted it, since it was loaded."""
+
+
+class SessionConflict(LoviaError):
+    """Others kept changing a conversation while it was worked on.
+
+    Attributes:
+        session_id: The conversation.
+    """
+
+    def __init__(
+        self, message: str = "", *, hint: str | None = None, session_id: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.session_id = session_id
 
 
 class OutputValidationError(LoviaError):

@@ -130,21 +130,30 @@ class RunBudget:
     tool_calls: int = field(default=0, compare=False)
     _started: float | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def elapsed_seconds(self) -> float:
+        """Seconds since the first check; 0 before it."""
+        return 0.0 if self._started is None else time.monotonic() - self._started
+
     def record_tool_call(self) -> None:
         """Count one requested tool call."""
         self.tool_calls += 1
+
+    def go_on(self, *, tool_calls: int, seconds: float) -> None:
+        """Go on from what an interrupted run had used, which is not the time it lay idle."""
+        self.tool_calls = tool_calls
+        self._started = time.monotonic() - seconds
 
     def check(self, usage: Usage) -> None:
         """Raise :class:`~lovia.errors.BudgetExceeded` when a limit is spent."""
         if self._started is None:
             self._started = time.monotonic()
-        elapsed = time.monotonic() - self._started
         spent: tuple[tuple[str, float, float | None], ...] = (
             ("max_input_tokens", usage.input_tokens, self.max_input_tokens),
             ("max_output_tokens", usage.output_tokens, self.max_output_tokens),
             ("max_total_tokens", usage.total_tokens, self.max_total_tokens),
             ("max_tool_calls", self.tool_calls, self.max_tool_calls),
-            ("max_seconds", elapsed, self.max_seconds),
+            ("max_seconds", self.elapsed_seconds, self.max_seconds),
         )
         for name, value, limit in spent:
             if limit is not None and value > limit:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from lovia.transcript.entries import TranscriptEntry
 
-__all__ = ["Segment", "Session"]
+__all__ = ["PolicyMemory", "Segment", "Session", "SharedSession"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,22 @@ class Segment:
     run_id: str
     entries: list[TranscriptEntry]
     meta: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class PolicyMemory:
+    """What context policies remember of a conversation, and of how much of it they speak.
+
+    Attributes:
+        state: The memory of each policy, JSON-safe.
+        entries: How many entries the conversation had.
+        chain: Digest of all of them in order, as hexadecimal text. A memory whose digest is another
+            one speaks of a conversation that was rewritten, and is not used.
+    """
+
+    state: Mapping[str, Any]
+    entries: int
+    chain: str
 
 
 @runtime_checkable
@@ -59,4 +75,85 @@ class Session(Protocol):
 
     async def clear(self, session_id: str) -> None:
         """Forget a conversation."""
+        ...
+
+
+@runtime_checkable
+class SharedSession(Session, Protocol):
+    """A session that several processes may work on at once, and that can be forked and rewound.
+
+    Policies' memory is kept beside the segments and changed by compare and set: who read a version
+    that is no longer the newest one does not overwrite what came after it, and reads again.
+    """
+
+    async def recall(self, session_id: str) -> tuple[int, PolicyMemory | None]:
+        """Return the conversation's version, and what policies remember of it.
+
+        The version counts the changes of the conversation and of its memory, and is never the same
+        for two states of it. Who reads it before the segments is safe: if somebody changes the
+        conversation in between, the version is an old one.
+        """
+        ...
+
+    async def append(
+        self,
+        session_id: str,
+        entries: list[TranscriptEntry],
+        *,
+        run_id: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+        memory: PolicyMemory | None = None,
+        seen: int | None = None,
+    ) -> str:
+        """Add a run's segment, as :meth:`Session.append` does, with what policies remember now.
+
+        Args:
+            session_id: The conversation.
+            entries: What the run added.
+            run_id: The run.
+            meta: Facts about the run.
+            memory: What policies remember, this segment included. It is kept only when ``seen`` is
+                still the version: otherwise it speaks of a conversation that is not this one.
+            seen: The version that the run read.
+        """
+        ...
+
+    async def remember(self, session_id: str, memory: PolicyMemory, *, seen: int) -> bool:
+        """Replace what policies remember if ``seen`` is still the version; tells whether it was."""
+        ...
+
+    async def fork(
+        self, session_id: str, new_session_id: str, *, keep_entries: int | None = None
+    ) -> int:
+        """Copy a conversation, or its first entries, under another id, with the memory it had then.
+
+        Args:
+            session_id: The conversation.
+            new_session_id: Its copy.
+            keep_entries: How many entries to copy; ``None``: all. As for :meth:`rewind`.
+
+        Returns:
+            How many entries the copy has.
+
+        Raises:
+            UserError: There is a conversation of that id already.
+        """
+        ...
+
+    async def rewind(self, session_id: str, *, keep_entries: int) -> int:
+        """Forget everything after the first entries; memory of what is forgotten goes with it.
+
+        A cut inside a turn is moved to before it: a call is never kept without its result. A run
+        that is cut loses its ``meta``.
+
+        Args:
+            session_id: The conversation.
+            keep_entries: How many entries stay, counted over all segments.
+
+        Returns:
+            How many entries were forgotten.
+
+        Raises:
+            UserError: ``keep_entries`` is negative.
+        """
         ...
