@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from lovia.runtime.handoff import Handoff
     from lovia.runtime.options import RunInput, RunKeywords
     from lovia.runtime.output import OutputRepairStrategy
+    from lovia.runtime.plugins import Plugin
     from lovia.runtime.result import RunResult
     from lovia.runtime.run_context import RunContext
     from lovia.tools import Tool, ToolResultRenderer
 
-__all__ = ["Agent", "InstructionsFn"]
+__all__ = ["Agent", "InstructionsFn", "rendered"]
 
 #: Returns a piece of the system prompt for a run; an empty one is left out.
 InstructionsFn: TypeAlias = "Callable[[RunContext[Any]], str | Awaitable[str]]"
@@ -55,6 +56,7 @@ class Agent(Generic[TDeps]):
         settings: Sampling settings.
         retry: When failed model calls are made again; ``None`` never.
         context_policy: What a model call sees of the transcript.
+        plugins: Capabilities that bring their own tools, instructions, hooks and guardrails.
         hooks: Observers of events while the agent is active.
         default_tool_retries: Further attempts of a failed tool that does not say itself.
         default_tool_timeout: Seconds for one attempt of a tool that does not say itself.
@@ -76,6 +78,7 @@ class Agent(Generic[TDeps]):
     settings: ModelSettings = field(default_factory=ModelSettings)
     retry: RetryPolicy | None = field(default_factory=RetryPolicy)
     context_policy: Any = field(default_factory=_default_policy)
+    plugins: list[Plugin] = field(default_factory=list)
     hooks: AgentHooks | None = None
     default_tool_retries: int = 0
     default_tool_timeout: float | None = None
@@ -113,7 +116,7 @@ class Agent(Generic[TDeps]):
             UserError: A function returned something else than text.
         """
         pieces = [
-            await _render(source, ctx, self.name)
+            await rendered(source, ctx, self.name)
             for source in (self.instructions, *self._fragments, extra)
         ]
         return "\n\n".join(piece for piece in pieces if piece)
@@ -147,7 +150,12 @@ class Agent(Generic[TDeps]):
         return Runner.stream(self, input, **kwargs)
 
 
-async def _render(source: str | InstructionsFn | None, ctx: RunContext[Any], agent: str) -> str:
+async def rendered(source: str | InstructionsFn | None, ctx: RunContext[Any], agent: str) -> str:
+    """Return instructions as text.
+
+    Raises:
+        UserError: A function returned something else; the message names the agent.
+    """
     text: Any = source(ctx) if callable(source) else source
     if inspect.isawaitable(text):
         text = await text

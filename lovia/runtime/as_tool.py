@@ -66,7 +66,6 @@ def agent_as_tool(
                 cancel_token=ctx.cancel_token,
                 retry=retry,
                 context_policy=context_policy,
-                outer=ctx._interrupt,  # noqa: SLF001 - a stop of the outer run reaches this one
             )
         )
         try:

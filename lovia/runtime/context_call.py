@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
+from lovia.context.announcing import compacted_event
 from lovia.context.policy import ContextPolicyResult, PolicyContext
 from lovia.errors import BudgetExceeded, LoviaError, RunCancelled, UserError
-from lovia.events import ContextCompacted
+from lovia.runtime.plugins import injected
 from lovia.runtime.policies import as_result, state_key
 from lovia.runtime.state import UnmeasuredPass
 from lovia.runtime.summary_share import SummaryShare
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
 
     from lovia.context.policy import ViewKind
     from lovia.errors import ContextOverflowError
+    from lovia.events import ContextCompacted
     from lovia.runtime.manual import CompactionTicket
     from lovia.runtime.request import ModelRequest
     from lovia.runtime.state import RunState
 
-__all__ = ["prepare_request", "shrink_request"]
+__all__ = ["compact", "prepare_request", "shrink_request"]
 
 
 async def prepare_request(run: RunState) -> ModelRequest:
@@ -60,18 +62,20 @@ async def shrink_request(
     return request if smaller else None
 
 
+async def compact(run: RunState, focus: str | None) -> ContextCompacted | None:
+    """Have the policy compact because somebody asked; ``None`` when there was nothing to compact.
+
+    Raises:
+        UserError: The policy does not compact on request.
+    """
+    _, event = await _compact(run, focus)
+    return event
+
+
 async def _compact_on_request(run: RunState, ticket: CompactionTicket) -> ModelRequest | None:
     """Compact because somebody asked; a failure is the asker's, and the run goes on without."""
-    policy: Any = run.active.policy
-    if not callable(getattr(policy, "compact_now", None)):
-        message = f"{type(policy).__name__} does not compact on request."
-        hint = "Use a policy with compact_now(), such as CompactingContextPolicy."
-        ticket.settle(error=UserError(message, hint=hint))
-        return None
-    ctx = _policy_context(run)
     try:
-        ask = partial(policy.compact_now, run.entries, ctx=ctx, focus=ticket.focus)
-        request, event = await _request(run, ctx, ask)
+        request, event = await _compact(run, ticket.focus)
         ticket.settle(event)
         return request
     except (RunCancelled, BudgetExceeded):
@@ -83,6 +87,19 @@ async def _compact_on_request(run: RunState, ticket: CompactionTicket) -> ModelR
         ticket.settle()
 
 
+async def _compact(
+    run: RunState, focus: str | None
+) -> tuple[ModelRequest, ContextCompacted | None]:
+    policy: Any = run.active.policy
+    if not callable(getattr(policy, "compact_now", None)):
+        message = f"{type(policy).__name__} does not compact on request."
+        hint = "Use a policy with compact_now(), such as CompactingContextPolicy."
+        raise UserError(message, hint=hint)
+    ctx = _policy_context(run)
+    ask = partial(policy.compact_now, run.entries, ctx=ctx, focus=focus)
+    return await _request(run, ctx, ask)
+
+
 async def _request(
     run: RunState,
     ctx: PolicyContext,
@@ -92,13 +109,14 @@ async def _request(
 ) -> tuple[ModelRequest, ContextCompacted | None]:
     """Get a view, measure it, and tell when it was cut anew; the event comes back as well."""
     result = await _answer(run, ask)
-    request = await anyio.to_thread.run_sync(run.log.build, run.active, result, run.entries)
+    shown = await injected(run.active.view_injectors, run.ctx)
+    request = await anyio.to_thread.run_sync(run.log.build, run.active, result, run.entries, shown)
     if result.view != "compacted":
         return request, None
     run.compactions += 1
     run.last_input_tokens = None  # what the provider counted last was another view
     measured = replace(result, sizes=request.sizes)
-    event = ContextCompacted.of(measured, run.entries, ctx=ctx, reactive=reactive)
+    event = compacted_event(measured, run.entries, ctx=ctx, reactive=reactive)
     if event.pass_id is not None:
         run.unmeasured = UnmeasuredPass(event.pass_id, event.tokens_after_estimate)
     await run.emitter.emit(event)
@@ -142,6 +160,7 @@ def _policy_context(run: RunState) -> PolicyContext:
         cancel=ctx.cancel_token,
         budget=ctx.budget,
         emit=run.emitter.emit_soon,
+        pending_calls=frozenset(run.waiting.values()),
     )
 
 

@@ -39,7 +39,6 @@ class RunControl:
             mailbox=options.mailbox,
         )
         self.channel: EventChannel = EventChannel()
-        self.interrupt: Interrupt = Interrupt(options.cancel_token, options.outer)
-        self.approvals: ApprovalChannel = ApprovalChannel()
+        self.interrupt: Interrupt = Interrupt(options.cancel_token)
+        self.approvals: ApprovalChannel = ApprovalChannel(can_defer=options.is_saved)
         self.desk: CompactionDesk = CompactionDesk()
-        self.context._interrupt = self.interrupt  # noqa: SLF001 - for runs inside its tools

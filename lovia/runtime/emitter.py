@@ -25,11 +25,15 @@ class Emitter:
     Attributes:
         channel: The way to the reader.
         ctx: What hooks get beside the event.
+        listeners: Hooks that hear of events beside those of the active agent.
+        quiet: Whether no hook hears of anything: they have heard it all, in an earlier process.
     """
 
     def __init__(self, channel: EventChannel, ctx: RunContext[Any]) -> None:
         self.channel = channel
         self.ctx = ctx
+        self.listeners: list[AgentHooks] = []
+        self.quiet = False
         self._soon: deque[Event] = deque()
         self._busy = False  # telling an event that was taken from the queue
         self._closed = False
@@ -95,8 +99,10 @@ class Emitter:
                 self.channel.finish(event)
 
     async def _dispatch(self, event: Event, *also: AgentHooks | None) -> None:
+        if self.quiet:
+            return
         heard: list[AgentHooks] = []
-        for hooks in (*also, getattr(self.ctx.agent, "hooks", None)):
+        for hooks in (*also, getattr(self.ctx.agent, "hooks", None), *self.listeners):
             if hooks is not None and all(hooks is not one for one in heard):
                 heard.append(hooks)
                 await hooks.dispatch(event, self.ctx)

@@ -80,15 +80,16 @@ class RunHandle:
     def cancel(self, reason: str | None = None) -> None:
         """Ask the run to stop.
 
-        A model call that is waited for is interrupted at once and what it streamed is dropped.
-        Tools that already run are let finish and their results recorded; no further one is begun.
-        The stream then ends with ``RunFailed``, and :meth:`result` raises ``RunCancelled``. To stop
-        tools as well, leave the block around the run or cancel the scope around that.
+        Whatever the run waits for is interrupted at once. What a model call has streamed is
+        dropped; a tool that runs gets the result that it was interrupted and may have had an
+        effect. (A tool that runs in a thread cannot be stopped; its result is dropped.) A run with
+        a checkpointer is saved. The stream then ends with ``RunFailed``, and :meth:`result` raises
+        ``RunCancelled``. May be called from any thread and from signal handlers.
 
         Args:
             reason: ``user`` (the default), ``timeout``, ``shutdown``, ``parent``, or your own word.
         """
-        self._control.interrupt.cancel(reason)
+        self._options.cancel_token.cancel(reason)
 
     async def result(self) -> RunResult:
         """Wait for the end of the run and return its result; unread events are dropped.
@@ -134,7 +135,7 @@ class RunHandle:
         assert self._tasks is not None  # noqa: S101 - set on entry
         if not self._control.channel.finished:
             from_outside = error is not None and not isinstance(error, Exception)
-            self._control.interrupt.cancel("parent" if from_outside else None)
+            self._options.cancel_token.cancel("parent" if from_outside else None)
             self._tasks.cancel_scope.cancel()
         self._control.channel.stop_reading()
         if isinstance(error, Exception):
@@ -176,7 +177,7 @@ class RunHandle:
     def _leave(self) -> None:
         """Stop a run that has no block around it and that nobody waits for any more."""
         if self._background is not None and not self._control.channel.finished:
-            self._control.interrupt.cancel()
+            self._options.cancel_token.cancel()
             self._background.cancel()
 
     def _stop_reading(self) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import inspect
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from lovia.errors import UserError
-from lovia.tools import Tool
+from lovia.errors import InvalidToolArguments, UserError
+from lovia.tools import Tool, parse_arguments
+from lovia.transcript.entries import ToolResultEntry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from lovia.runtime.agent import Agent
     from lovia.runtime.run_context import RunContext
+    from lovia.transcript.entries import ToolCallEntry
 
 __all__ = ["Handoff", "HandoffSlot", "handoff_of", "handoff_tool"]
 
@@ -92,21 +95,42 @@ class HandoffSlot:
 
     async def fire(self, handoff: Handoff, args: dict[str, Any], ctx: RunContext[Any]) -> str:
         """Fire the handoff that holds the slot and return what the model reads."""
-        try:
-            if handoff.on_handoff is not None:
-                outcome = handoff.on_handoff(args, ctx)
-                if inspect.isawaitable(outcome):
-                    await outcome
-        except BaseException:
+        if handoff.on_handoff is not None:
+            outcome = handoff.on_handoff(args, ctx)
+            if inspect.isawaitable(outcome):
+                await outcome
+        self.restore(handoff)
+        return _transferred(handoff, args)
+
+    def fired(self, handoff: Handoff, call: ToolCallEntry) -> ToolResultEntry:
+        """Take a handoff for fired whose call was interrupted, and return its result.
+
+        Its callback has run, or was about to: it must not run again, and the target takes over all
+        the same.
+        """
+        self.restore(handoff)
+        with suppress(InvalidToolArguments):
+            args = parse_arguments(call.arguments, tool=call.name)
+            return ToolResultEntry(call.call_id, _transferred(handoff, args))
+        return ToolResultEntry(call.call_id, _transferred(handoff, {}))
+
+    def release(self, handoff: Handoff | None) -> None:
+        """Free the slot of a handoff that failed to fire."""
+        if handoff is not None and self._claimed is handoff and self.pending is None:
             self._claimed = None
-            raise
-        self.pending = handoff
-        reason = args.get("reason")
-        return f"Transferred to {handoff.target.name}" + (f" ({reason})" if reason else "")
+
+    def restore(self, handoff: Handoff) -> None:
+        """Make a handoff the pending one."""
+        self.pending = self._claimed = handoff
 
     def clear(self) -> None:
         """Forget the pending handoff: it has been applied."""
         self.pending = self._claimed = None
+
+
+def _transferred(handoff: Handoff, args: dict[str, Any]) -> str:
+    reason = args.get("reason")
+    return f"Transferred to {handoff.target.name}" + (f" ({reason})" if reason else "")
 
 
 def handoff_tool(handoff: Handoff, slot: HandoffSlot) -> Tool:

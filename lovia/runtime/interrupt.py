@@ -1,12 +1,14 @@
-"""Stopping a run that waits: a cancel token that can also interrupt a model call."""
+"""Stopping a run that waits: from a cancel token to whatever is being awaited."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-from weakref import WeakSet
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final
 
 import anyio
+
+from lovia.runtime.wakeup import waker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,46 +18,87 @@ if TYPE_CHECKING:
 __all__ = ["Interrupt"]
 
 
-class Interrupt:
-    """The stop button of one run.
+class _Block:
+    """A block that may be interrupted, and how many such blocks are open inside it."""
 
-    The token alone is noticed at the next safe point. A model call has no effect that could get
-    lost, so waiting for one is interrupted at once; tools that already run are let finish, since
-    what they did has to be recorded. A run inside a tool is interrupted with the outer one.
+    def __init__(self, owner: Interrupt, scope: anyio.CancelScope) -> None:
+        self.owner = owner
+        self.scope = scope
+        self.inner = 0
+
+
+_current: Final[ContextVar[_Block | None]] = ContextVar("lovia_interruptible", default=None)
+
+
+class Interrupt:
+    """Ends what a run waits for when its token asks for a stop.
+
+    The token alone is noticed at the next safe point. A block that is :meth:`allowed` to be
+    interrupted is left at once, with the ``RunCancelled`` that the safe point of its name would
+    have raised. Of nested blocks the innermost ones are interrupted, so that each error names what
+    was really waited for; what follows meets the next safe point.
 
     Attributes:
-        token: What is noticed at safe points.
-        inner: The stop buttons of runs inside this run's tools.
+        token: Asks for the stop.
     """
 
-    def __init__(self, token: CancelToken, outer: Interrupt | None = None) -> None:
+    def __init__(self, token: CancelToken) -> None:
         self.token = token
-        self._scope: anyio.CancelScope | None = None
-        self.inner: WeakSet[Interrupt] = WeakSet()
-        if outer is not None:
-            outer.inner.add(self)
+        self._blocks: set[_Block] = set()
 
-    def cancel(self, reason: str | None = None) -> None:
-        """Ask the run to stop, and interrupt it where that is safe."""
-        self.token.cancel(reason)
-        if self._scope is not None:
-            self._scope.cancel()
-        for inner in tuple(self.inner):
-            inner.cancel(reason)
+    @contextmanager
+    def listening(self, checkpoint: str) -> Iterator[None]:
+        """Interrupt what is waited for in the block as soon as the token asks for a stop.
+
+        A stop that was asked for before is left to the next safe point.
+
+        Raises:
+            RunCancelled: Something was interrupted outside of any inner block.
+        """
+        wake = waker(self._interrupt)
+        forget = None if self.token.is_cancelled else self.token.on_cancel(wake)
+        try:
+            with self._block() as scope:
+                yield
+        finally:
+            if forget is not None:
+                forget()
+        if scope.cancelled_caught:
+            self.token.check(checkpoint)
 
     @contextmanager
     def allowed(self, checkpoint: str) -> Iterator[None]:
-        """Let :meth:`cancel` interrupt the block.
+        """Pass a safe point, and let the block after it be interrupted.
 
         Raises:
-            RunCancelled: It did; the error names ``checkpoint``.
+            RunCancelled: A stop was asked for before or meanwhile; the error names ``checkpoint``.
         """
         self.token.check(checkpoint)
-        with anyio.CancelScope() as scope:
-            self._scope = scope
-            try:
-                yield
-            finally:
-                self._scope = None
+        with self._block() as scope:
+            yield
         if scope.cancelled_caught:
             self.token.check(checkpoint)
+
+    @contextmanager
+    def _block(self) -> Iterator[anyio.CancelScope]:
+        outer = _current.get()
+        if outer is not None and outer.owner is not self:
+            outer = None  # a run around this one has a stop button of its own
+        with anyio.CancelScope() as scope:
+            block = _Block(self, scope)
+            token = _current.set(block)
+            self._blocks.add(block)
+            if outer is not None:
+                outer.inner += 1
+            try:
+                yield scope
+            finally:
+                _current.reset(token)
+                self._blocks.discard(block)
+                if outer is not None:
+                    outer.inner -= 1
+
+    def _interrupt(self) -> None:
+        for block in tuple(self._blocks):
+            if not block.inner:
+                block.scope.cancel()

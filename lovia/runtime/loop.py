@@ -12,21 +12,26 @@ from lovia.runtime.model_turn import model_turn
 from lovia.runtime.output import repair_prompt
 from lovia.runtime.spans import actor, settled
 from lovia.runtime.tool_calls import run_tool_calls
+from lovia.runtime.turn_reply import TurnReply
 from lovia_otel import logs, record_handoff, run_scope, turn_scope
 
 if TYPE_CHECKING:
-    from lovia.providers.reply import ModelReply
     from lovia.runtime.state import RunState
 
-__all__ = ["answer"]
+__all__ = ["WAITS", "answer"]
 
-# In place of an answer: another agent has taken over, or has to try again.
+#: In place of an answer: calls wait for approval.
+WAITS: Final = object()
+# Likewise: another agent has taken over, or has to try again.
 _HANDED_OVER: Final = object()
 _TRY_AGAIN: Final = object()
 
 
 async def answer(run: RunState) -> Any:
     """Let agents speak, each until it hands over, and return the output of the one that answers.
+
+    Returns:
+        The output, or :data:`WAITS` when calls wait for approval.
 
     Raises:
         MaxTurnsExceeded: All turns were made without an answer.
@@ -49,48 +54,59 @@ async def _speak(run: RunState) -> Any:
     """Make turns until the active agent answers or hands over."""
     while True:
         run.checkpoint("turn")
-        run.check_budget()
-        if run.ctx.turn >= run.options.max_turns:
-            message = f"The run made all of its {run.options.max_turns} turns without an answer."
-            raise MaxTurnsExceeded(message, hint="Raise max_turns.")
-        run.ctx.turn += 1
-        agent = run.active.agent
-        with turn_scope(index=run.ctx.turn) as scope:
-            reply = await _turn(run)
+        if run.reply is None:
+            _begin_turn(run)
+        with turn_scope(index=run.ctx.turn) as scope, run.interrupt.allowed("turn"):
+            reply = run.reply or await _reply(run)
+            await run_tool_calls(run, reply)
             scope.settle(tool_calls=len(reply.calls))
-            await run.emitter.emit(events.TurnEnded(agent, run.ctx.turn))
+            if run.waiting:
+                return WAITS
+            await run.emitter.emit(events.TurnEnded(run.active.agent, run.ctx.turn))
         if run.handoff.pending is not None:
             return _HANDED_OVER
         if not reply.calls:
             output = _output_of(run, reply)
             if output is not _TRY_AGAIN:
                 return output
+        run.reply = None
 
 
-async def _turn(run: RunState) -> ModelReply:
-    """One turn: the model answers, and the calls in its answer are run."""
+def _begin_turn(run: RunState) -> None:
+    """Count one more turn; raises when there is no turn or no budget left."""
+    run.check_budget()
+    if run.ctx.turn >= run.options.max_turns:
+        message = f"The run made all of its {run.options.max_turns} turns without an answer."
+        raise MaxTurnsExceeded(message, hint="Raise max_turns; a saved run then goes on.")
+    run.ctx.turn += 1
+
+
+async def _reply(run: RunState) -> TurnReply:
+    """Get the model's answer and save it."""
     await run.emitter.emit(events.TurnStarted(run.active.agent, run.ctx.turn))
     run.checkpoint("turn")
     await _take_up_messages(run)
-    reply = await model_turn(run)
-    entries = reply.entries()
+    replied = await model_turn(run)
+    entries = replied.entries()
+    run.reply = TurnReply(run.own_length, tuple(entries))
     run.append(entries)
-    run.finish_reason = reply.finish_reason
+    run.finish_reason = replied.finish_reason
+    await run.save()
     await run.emitter.emit(events.MessageCompleted(entries))
-    await run_tool_calls(run, reply.calls)
-    return reply
+    return run.reply
 
 
 async def _take_up_messages(run: RunState) -> None:
-    """Add to the transcript what was pushed into the mailbox since the last turn."""
+    """Add to the transcript what was pushed into the mailbox since the last turn, and save it."""
     for content in run.ctx.mailbox.drain():
         entry = user(content)
         run.append([entry])
+        await run.save()
         shown = entry.content if isinstance(entry.content, str) else list(entry.content)
         await run.emitter.emit(events.UserMessageInjected(shown, run.ctx.turn))
 
 
-def _output_of(run: RunState, reply: ModelReply) -> Any:
+def _output_of(run: RunState, reply: TurnReply) -> Any:
     """Return the output that an answer holds; one of another form is asked for again."""
     if run.active.output is None:
         return reply.text
@@ -106,13 +122,15 @@ def _output_of(run: RunState, reply: ModelReply) -> Any:
 
 
 async def _apply_handoff(run: RunState) -> None:
-    """Make the target of the pending handoff the active agent."""
+    """Make the target of the pending handoff the active agent, and save that it is."""
     handoff = run.handoff.pending
     assert handoff is not None  # noqa: S101 - the loop comes here for a pending handoff only
     source = run.active.agent
-    run.active = await activate(handoff.target, run.options, run.ctx, run.handoff)
+    await activate(run, handoff.target)
     run.handoff.clear()
+    run.reply = None
     run.last_input_tokens = None
+    await run.save()
     record_handoff(source.name, handoff.target.name)
     logs.agent_handoff(
         source=source.name, target=handoff.target.name, pending=False, actor=actor(run.ctx)

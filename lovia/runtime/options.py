@@ -26,8 +26,8 @@ from lovia.transcript.entries import (
 if TYPE_CHECKING:
     from lovia.retry import RetryPolicy
     from lovia.runtime.agent import Agent, InstructionsFn
-    from lovia.runtime.interrupt import Interrupt
-    from lovia.stores.session import Session
+    from lovia.runtime.checkpoint import CheckpointOptions
+    from lovia.stores import Session
     from lovia.usage import RunBudget
 
 __all__ = ["RunInput", "RunKeywords", "RunOptions", "input_entries"]
@@ -43,7 +43,7 @@ _ENTRIES = (InputEntry, AssistantTextEntry, ReasoningEntry, ToolCallEntry, ToolR
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The arguments of one ``Runner`` call, and the run that it happens in, if any."""
+    """The arguments of one ``Runner`` call."""
 
     agent: Agent[Any]
     input: Any
@@ -58,8 +58,13 @@ class RunOptions:
     mailbox: Mailbox = field(default_factory=Mailbox)
     session: Session | None = None
     session_id: str | None = None
-    outer: Interrupt | None = None
+    checkpoint: CheckpointOptions | None = None
     run_id: str = field(default_factory=lambda: uuid4().hex)
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the run has a checkpointer."""
+        return self.checkpoint is not None and self.checkpoint.checkpointer is not None
 
 
 class RunKeywords(TypedDict, total=False):
@@ -76,6 +81,7 @@ class RunKeywords(TypedDict, total=False):
     context_policy: Any
     session: Session | None
     session_id: str | None
+    checkpoint: CheckpointOptions | None
 
 
 def input_entries(value: Any) -> list[TranscriptEntry]:

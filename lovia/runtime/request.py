@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lovia.context.policy import ContextSizes
@@ -24,7 +24,8 @@ class ModelRequest:
     """One request.
 
     Attributes:
-        entries: The system prompt and the view; a list of its own, which nobody edits.
+        entries: The system prompt, the view and what plugins show beside it; a list of its own,
+            which nobody edits.
         view: The view alone.
         result: What the policy returned for it.
         sizes: Its sizes in tokens.
@@ -70,27 +71,42 @@ class RequestLog:
         active: ActiveAgent,
         result: ContextPolicyResult,
         transcript: Sequence[TranscriptEntry],
+        shown: Sequence[TranscriptEntry] = (),
     ) -> ModelRequest:
-        """Measure a view and make it the last request (called in a worker thread)."""
+        """Measure a view and make it the last request (called in a worker thread).
+
+        Args:
+            active: Who speaks.
+            result: The policy's view.
+            transcript: The transcript.
+            shown: Entries that this request alone carries after the view.
+        """
         same_speaker = active is self._speaker
         counter = self._become(active)
         view = list(result.entries)
         self._count_history(counter, transcript)
         tokens, kept = self._count_view(counter, view, same_speaker=same_speaker)
-        request = self._overhead + tokens
+        beside = counter.entries(shown)
+        request = self._overhead + tokens + beside
         previous = self.view
         self.view, self._view_tokens = view, tokens
         reused = None if previous is None else kept / max(request, 1)
         history = self._overhead + self._history_tokens
         sizes = result.sizes or ContextSizes(
             history=history,
-            request_before=history if result.view == "compacted" else request,
-            request_after=request,
+            request_before=(history if result.view == "compacted" else request - beside),
+            request_after=request - beside,
             window=provider_window(active.provider),
             source=counter.source,
         )
-        entries = view if active.prompt is None else [active.prompt, *view]
-        return ModelRequest(entries, view, result, sizes, tokens, reused)
+        if shown:
+            sizes = replace(
+                sizes,
+                request_before=sizes.request_before + beside,
+                request_after=sizes.request_after + beside,
+            )
+        lead = () if active.prompt is None else (active.prompt,)
+        return ModelRequest([*lead, *view, *shown], view, result, sizes, tokens, reused)
 
     def _become(self, active: ActiveAgent) -> TokenCounter:
         """Take note of who speaks: another agent sends other instructions and tools."""

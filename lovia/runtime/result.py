@@ -9,6 +9,7 @@ from lovia.usage import Usage
 
 if TYPE_CHECKING:
     from lovia.runtime.agent import Agent
+    from lovia.runtime.state import RunState
     from lovia.transcript.entries import TranscriptEntry
 
 __all__ = ["RunResult"]
@@ -37,3 +38,18 @@ class RunResult:
     finish_reason: str | None = None
     last_input_tokens: int | None = None
     run_id: str | None = None
+
+    @classmethod
+    def of(cls, run: RunState, output: Any) -> RunResult:
+        """Return the result of a run that answered with ``output``."""
+        ctx = run.ctx
+        return cls(
+            output=output,
+            entries=ctx.entries[run.own_start :],
+            final_agent=ctx.agent,
+            usage=ctx.usage,
+            turns=ctx.turn,
+            finish_reason=run.finish_reason,
+            last_input_tokens=run.last_input_tokens,
+            run_id=ctx.run_id,
+        )

@@ -11,7 +11,6 @@ from lovia.usage import RunBudget, Usage
 
 if TYPE_CHECKING:
     from lovia.runtime.agent import Agent
-    from lovia.runtime.interrupt import Interrupt
     from lovia.transcript.entries import TranscriptEntry
 
 __all__ = ["RunContext"]
@@ -56,7 +55,6 @@ class RunContext(Generic[TDeps]):
     cancel_token: CancelToken = field(default_factory=CancelToken)
     mailbox: Mailbox = field(default_factory=Mailbox)
     _system_prompt: str = field(default="", repr=False)
-    _interrupt: Interrupt | None = field(default=None, repr=False)
 
     @property
     def system_prompt(self) -> str:

@@ -15,9 +15,10 @@ from lovia.runtime.steering import Mailbox
 if TYPE_CHECKING:
     from lovia.retry import RetryPolicy
     from lovia.runtime.agent import Agent, InstructionsFn
+    from lovia.runtime.checkpoint import CheckpointOptions
     from lovia.runtime.options import RunInput, RunKeywords
     from lovia.runtime.result import RunResult
-    from lovia.stores.session import Session
+    from lovia.stores import Session
     from lovia.usage import RunBudget
 
 __all__ = ["Runner"]
@@ -42,6 +43,7 @@ class Runner:
         context_policy: Any = None,
         session: Session | None = None,
         session_id: str | None = None,
+        checkpoint: CheckpointOptions | None = None,
     ) -> RunHandle:
         """Return a handle on a run: iterate it for events, await its result.
 
@@ -63,7 +65,11 @@ class Runner:
             session: Keeps the conversation: the run sees what was said before in it, and adds its
                 own part when it completes.
             session_id: Names the conversation, in the session, in archives and in telemetry.
+            checkpoint: Saves the run as it goes, and resumes it when it is asked for again.
         """
+        named: dict[str, Any] = {}
+        if checkpoint is not None and (checkpoint.run_id or checkpoint.resume_from):
+            named["run_id"] = checkpoint.resolved_run_id
         return RunHandle(
             RunOptions(
                 agent=agent,
@@ -79,6 +85,8 @@ class Runner:
                 context_policy=context_policy,
                 session=session,
                 session_id=session_id,
+                checkpoint=checkpoint,
+                **named,
             )
         )
 
@@ -101,6 +109,8 @@ class Runner:
             MaxTurnsExceeded: All turns were made without an answer.
             BudgetExceeded: The budget is spent.
             RunCancelled: A stop was requested.
+            RunSuspended: The run waits for approval and was saved.
+            CheckpointError: The saved run cannot be gone on with.
         """
         return await cls.stream(agent, input, **kwargs).result()
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from lovia.errors import BudgetExceeded, MaxTurnsExceeded
+from lovia.runtime.endings import LIMITS
 from lovia_otel import logs, record_cancellation
 from lovia_otel.logs import Actor
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from lovia_otel import RunScope
 
 __all__ = ["actor", "settled", "tell_cancelled"]
-
-# Not failures: the run goes on when it is resumed with a raised limit.
-_LIMITS: Final = (MaxTurnsExceeded, BudgetExceeded)
 
 
 def actor(ctx: RunContext[Any]) -> Actor:
@@ -47,13 +44,18 @@ def settled(scope: RunScope, run: RunState) -> Iterator[None]:
     """Open a span for what an agent does in the block, and hand over how it ended and what it cost.
 
     Tokens are those spent in the block, the summaries' apart from the turns'.
+
+    Args:
+        scope: The span.
+        run: The run; it notes the span as the one that a resumed run links to.
     """
     before, compactions = run.ctx.usage.clone(), run.compactions
     with scope:
+        run.traceparent = scope.traceparent() or run.traceparent
         try:
             yield
-            scope.settle(outcome="completed")
-        except _LIMITS:
+            scope.settle(outcome="suspended" if run.waiting else "completed")
+        except LIMITS:
             scope.settle(outcome="limit_reached")
             raise
         finally:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lovia.errors import BudgetExceeded
+from lovia.runtime.plugins import PluginSet
 from lovia.runtime.request import RequestLog
+from lovia.stores import RunProgress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,9 +19,12 @@ if TYPE_CHECKING:
     from lovia.runtime.emitter import Emitter
     from lovia.runtime.handoff import HandoffSlot
     from lovia.runtime.interrupt import Interrupt
+    from lovia.runtime.journal import Journal
     from lovia.runtime.options import RunOptions
     from lovia.runtime.run_context import RunContext
-    from lovia.transcript.entries import TranscriptEntry
+    from lovia.runtime.turn_reply import TurnReply
+    from lovia.stores import SessionMark
+    from lovia.transcript.entries import ToolResultEntry, TranscriptEntry
 
 __all__ = ["RunState", "UnmeasuredPass"]
 
@@ -40,6 +47,7 @@ class RunState:
         emitter: Tells events.
         handoff: The handoff that has fired and is not applied yet.
         active: The agent that speaks now; set when the run is set up.
+        plugins: What the agents' plugins bring.
         log: What earlier requests of the run held, for sizes and prefix reuse.
         policy_state: The memory of each policy, JSON-safe, by the policy's kind.
         last_input_tokens: Prompt tokens of the last model call as the provider counted them;
@@ -49,6 +57,17 @@ class RunState:
         unmeasured: The last pass, until the provider has counted its view.
         repairs: Answers that did not have the requested type.
         own_start: Where in the transcript this run's own entries begin.
+        reply: The model's last answer, until its turn is finished.
+        begun: Calls of that answer that had begun when the run was saved, by their position among
+            the run's own entries; with a result where one was kept.
+        waiting: Calls of that answer that wait for approval, by position, with their ids.
+        decisions: Answers to approvals of calls that have not begun, by position.
+        tool_calls: Tool calls that count against the budget.
+        journal: Saves the run, or ``None``.
+        session: What the run saw of its conversation, or ``None``.
+        started_at: When the run first started, in seconds since the epoch.
+        seconds_before: For how long it was going before it was resumed.
+        traceparent: The W3C ``traceparent`` of its span, or ``None``.
     """
 
     options: RunOptions
@@ -56,6 +75,7 @@ class RunState:
     emitter: Emitter
     handoff: HandoffSlot
     active: ActiveAgent = field(init=False)
+    plugins: PluginSet = field(default_factory=PluginSet)
     log: RequestLog = field(default_factory=RequestLog)
     policy_state: dict[str, dict[str, Any]] = field(default_factory=dict)
     last_input_tokens: int | None = None
@@ -64,6 +84,17 @@ class RunState:
     unmeasured: UnmeasuredPass | None = None
     repairs: int = 0
     own_start: int = 0
+    reply: TurnReply | None = None
+    begun: dict[int, ToolResultEntry | None] = field(default_factory=dict)
+    waiting: dict[int, str] = field(default_factory=dict)
+    decisions: dict[int, bool] = field(default_factory=dict)
+    tool_calls: int = 0
+    journal: Journal | None = None
+    session: SessionMark | None = None
+    started_at: float = field(default_factory=time.time)
+    seconds_before: float = 0.0
+    traceparent: str | None = None
+    _since: float = field(default_factory=time.monotonic)
 
     @property
     def ctx(self) -> RunContext[Any]:
@@ -80,6 +111,11 @@ class RunState:
         """The transcript."""
         return self.ctx.entries
 
+    @property
+    def own_length(self) -> int:
+        """How many entries the run has added, its input included."""
+        return len(self.entries) - self.own_start
+
     def append(self, entries: Sequence[TranscriptEntry]) -> None:
         """Add entries to the transcript; nothing ever leaves it."""
         self.ctx.entries.extend(entries)
@@ -88,7 +124,44 @@ class RunState:
         """Pass a named safe point; raises ``RunCancelled`` when a stop was requested."""
         self.ctx.cancel_token.check(name)
 
+    async def save(self) -> None:
+        """Save what was added since the last save; a safe point, and nothing without a journal."""
+        if self.journal is not None:
+            self.checkpoint("checkpoint_save")
+            await self.journal.save(self)
+
     def check_budget(self) -> None:
         """Raise ``BudgetExceeded`` when one of the run's limits is spent."""
         if self.ctx.budget is not None:
             self.ctx.budget.check(self.ctx.usage)
+
+    def admit_call(self) -> None:
+        """Count a call that is about to be looked at; raises ``BudgetExceeded`` when it is over."""
+        self._count_call(1)
+        try:
+            self.check_budget()
+        except BudgetExceeded:
+            self._count_call(-1)  # it is admitted when the run is resumed with a raised limit
+            raise
+
+    def readmit_call(self) -> None:
+        """Take a call back that has to be looked at again when the run is resumed."""
+        self._count_call(-1)
+
+    def progress(self) -> RunProgress:
+        """Return how far the run is, as it is saved."""
+        return RunProgress(
+            reply_at=None if self.reply is None else self.reply.start,
+            waiting=tuple(self.waiting),
+            decisions={str(at): answer for at, answer in self.decisions.items()} or None,
+            repairs=self.repairs,
+            tool_calls=self.tool_calls,
+            seconds=self.seconds_before + time.monotonic() - self._since,
+            finish_reason=self.finish_reason,
+            traceparent=self.traceparent,
+        )
+
+    def _count_call(self, number: int) -> None:
+        self.tool_calls += number
+        if self.ctx.budget is not None:
+            self.ctx.budget.tool_calls += number

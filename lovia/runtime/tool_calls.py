@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import anyio
 
-from lovia.runtime.approvals import is_approved
-from lovia.runtime.tool_result import ToolOutcome
+from lovia.errors import RunCancelled
+from lovia.runtime.tool_preflight import ReadyCall, ask_ahead, preflight
+from lovia.runtime.tool_result import ToolOutcome, interrupted
 from lovia.runtime.tool_run import run_tool, tell_completed
-from lovia.tools import parse_arguments
-from lovia.transcript.entries import ToolResultEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from anyio.abc import TaskGroup, TaskStatus
 
     from lovia.runtime.state import RunState
-    from lovia.tools import Tool
-    from lovia.transcript.entries import ToolCallEntry
+    from lovia.runtime.turn_reply import TurnReply
+    from lovia.transcript.entries import ToolCallEntry, ToolResultEntry
 
 __all__ = ["run_tool_calls"]
 
-_INTERRUPTED: Final = "Tool error: interrupted before it returned; it may have had an effect."
 
+async def run_tool_calls(run: RunState, reply: TurnReply) -> None:
+    """Run the calls of an answer and add their results to the transcript, in the calls' order.
 
-async def run_tool_calls(run: RunState, calls: Sequence[ToolCallEntry]) -> None:
-    """Run the calls of one turn and add their results to the transcript, in the order of the calls.
-
-    However this ends, the transcript stays valid and nothing is done twice: a call that had begun
-    has a result, be it that it was interrupted; calls that had not begun stay open at its end.
+    Calls that have their result already are passed over. However this ends, the transcript stays
+    valid and nothing is done twice: a call that had begun has a result, be it that it was
+    interrupted; calls that had not begun stay open at its end. When one of them waits for approval,
+    no later call begins, and ``run.waiting`` says which ones wait.
 
     Raises:
-        RunCancelled: A stop was requested; calls that had begun were let finish.
-        BudgetExceeded: The budget is spent; likewise.
+        RunCancelled: A stop was requested; calls that ran were interrupted.
+        BudgetExceeded: The budget is spent; calls that had begun were let finish.
     """
-    batch = _Batch(run, calls)
+    batch = _Batch(run, reply)
     try:
         await batch.run_all()
     finally:
@@ -49,24 +46,25 @@ class _Batch:
     Calls are dispatched in order, so that those which never began are always the last ones.
     """
 
-    def __init__(self, run: RunState, calls: Sequence[ToolCallEntry]) -> None:
+    def __init__(self, run: RunState, reply: TurnReply) -> None:
         self._run = run
-        self._calls = calls
-        self._results: list[ToolResultEntry | None] = [None] * len(calls)
-        self._begun = 0
-        self._recorded = 0
+        self._calls = reply.calls
+        self._recorded = run.own_length - reply.stop
+        self._begun = self._recorded
+        self._results: list[ToolResultEntry | None] = [None] * len(self._calls)
         self._running = 0
         self._idle = anyio.Event()
         self._failure: Exception | None = None
 
     async def run_all(self) -> None:
         """Check and dispatch each call; wait for those that run, also when one stops the run."""
+        await self._take_up_begun()
         async with anyio.create_task_group() as tasks:
-            for index in range(len(self._calls)):
+            for index in range(self._begun, len(self._calls)):
                 try:
                     await self._dispatch(index, tasks)
                 except Exception as error:  # noqa: BLE001 - raised below, when nothing runs any more
-                    self._failure = self._failure or error
+                    self._fail(error, tasks)
                 if self._failure is not None:
                     break
         if self._failure is not None:
@@ -74,86 +72,111 @@ class _Batch:
 
     def close(self) -> None:
         """Give every call that began a result (no await: this also runs while being cancelled)."""
+        active = self._run.active
         for index in range(self._recorded, self._begun):
             if self._results[index] is None:
-                call_id = self._calls[index].call_id
-                self._results[index] = ToolResultEntry(call_id, _INTERRUPTED, is_error=True)
+                _, call = self._calls[index]
+                handoff = active.handoffs.get(call.name)
+                if handoff is not None:
+                    self._results[index] = self._run.handoff.fired(handoff, call)
+                else:
+                    self._results[index] = interrupted(call, active.tools.get(call.name))
         self._record_finished()
 
-    async def _dispatch(self, index: int, tasks: TaskGroup) -> None:
-        ready = await self._preflight(index)
-        if ready is None:
+    async def _take_up_begun(self) -> None:
+        """Record what is known of the calls that had begun when the run was saved last."""
+        run, first = self._run, self._recorded
+        for position, call in self._calls[first:]:
+            if position not in run.begun:
+                break
+            self._results[self._begun] = self._known(call, run.begun[position])
+            self._begun += 1
+        self._record_finished()
+        if self._recorded == first:
             return
-        tool, args = ready
-        if not tool.parallel:
+        await run.save()
+        for index in range(first, self._recorded):
+            result = self._results[index]
+            if result is not None:
+                await tell_completed(run, self._calls[index][1], ToolOutcome(result.output, result))
+
+    def _known(self, call: ToolCallEntry, kept: ToolResultEntry | None) -> ToolResultEntry:
+        """Return the result of a call that had begun, kept or not; a handoff is pending again."""
+        slot, handoff = self._run.handoff, self._run.active.handoffs.get(call.name)
+        if kept is None:
+            return interrupted(call) if handoff is None else slot.fired(handoff, call)
+        if handoff is not None and not kept.is_error:
+            slot.restore(handoff)
+        return kept
+
+    async def _dispatch(self, index: int, tasks: TaskGroup) -> None:
+        position, call = self._calls[index]
+        if self._run.waiting:
+            await ask_ahead(self._run, position, call)
+            return
+        ready = await preflight(self._run, position, call)
+        if ready == "waits":
+            self._run.waiting[position] = call.call_id
+        elif not isinstance(ready, ReadyCall):
+            await self._finish(index, ready)
+        else:
+            await self._start(index, ready, tasks)
+
+    async def _start(self, index: int, ready: ReadyCall, tasks: TaskGroup) -> None:
+        if not ready.tool.parallel:
             await self._until_idle()
             if self._failure is not None:
                 return
+        if self._run.journal is not None:
+            await self._run.journal.begin(self._run, self._calls[index][0])
         self._begun = index + 1
         self._running += 1
-        if tool.parallel:
-            await tasks.start(self._begin, index, tool, args)  # so that calls begin in order
+        if ready.tool.parallel:
+            await tasks.start(self._begin, index, ready, tasks)  # so that calls begin in order
         else:
-            await self._execute(index, tool, args)
-
-    async def _preflight(self, index: int) -> tuple[Tool, dict[str, Any]] | None:
-        """Decide whether a call is run; one that is not has its result at once."""
-        run, call = self._run, self._calls[index]
-        run.checkpoint("tool_preflight")
-        if run.ctx.budget is not None:
-            run.ctx.budget.record_tool_call()
-            run.check_budget()
-        tool = run.active.tools.get(call.name)
-        if tool is None:
-            text = f"Tool {call.name!r} is not available."
-            await self._finish(index, ToolOutcome.refused(call.call_id, text))
-            return None
-        try:
-            args = parse_arguments(call.arguments, tool=call.name)
-            if tool.check is not None:
-                tool.check(args)
-            approved = await is_approved(run, tool, call, args)
-        except Exception as error:  # noqa: BLE001 - arguments, and functions that users wrote
-            await self._finish(index, ToolOutcome.failed(call.call_id, error))
-            return None
-        # Whoever was asked took their time: meanwhile the run may have been stopped.
-        run.checkpoint("tool_preflight")
-        if not approved:
-            text = f"Tool {call.name!r} was not approved."
-        elif not run.handoff.claim(run.active.handoffs.get(call.name)):
-            text = "The conversation is being handed over already."
-        else:
-            return tool, args
-        await self._finish(index, ToolOutcome.refused(call.call_id, text))
-        return None
+            await self._execute(index, ready, tasks)
 
     async def _begin(
         self,
         index: int,
-        tool: Tool,
-        args: dict[str, Any],
+        ready: ReadyCall,
+        tasks: TaskGroup,
         *,
         task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
     ) -> None:
         task_status.started()
-        await self._execute(index, tool, args)
+        await self._execute(index, ready, tasks)
 
-    async def _execute(self, index: int, tool: Tool, args: dict[str, Any]) -> None:
+    async def _execute(self, index: int, ready: ReadyCall, tasks: TaskGroup) -> None:
         try:
-            outcome = await run_tool(self._run, tool, self._calls[index], args)
+            call = self._calls[index][1]
+            outcome = await run_tool(self._run, ready.tool, call, ready.args)
+            if outcome.error is not None:
+                self._run.handoff.release(self._run.active.handoffs.get(call.name))
             await self._finish(index, outcome)
         except Exception as error:  # noqa: BLE001 - raised by run_all, when nothing runs any more
-            self._failure = self._failure or error
+            self._fail(error, tasks)
         finally:
             self._running -= 1
             if not self._running:
                 self._idle.set()
 
+    def _fail(self, error: Exception, tasks: TaskGroup) -> None:
+        self._failure = self._failure or error
+        if isinstance(error, RunCancelled):
+            tasks.cancel_scope.cancel()
+
     async def _finish(self, index: int, outcome: ToolOutcome) -> None:
+        """Take a result into the transcript and save it, and tell of it."""
+        position, call = self._calls[index]
         self._begun = max(self._begun, index + 1)
         self._results[index] = outcome.entry
         self._record_finished()
-        await tell_completed(self._run, self._calls[index], outcome)
+        if self._recorded > index:
+            await self._run.save()
+        elif self._run.journal is not None:
+            await self._run.journal.keep(position, outcome.entry)
+        await tell_completed(self._run, call, outcome)
 
     def _record_finished(self) -> None:
         """Add to the transcript the results that nothing before them is missing for."""

@@ -13,13 +13,15 @@ from lovia.transcript.entries import FilePart, ImagePart, TextPart, ToolResultEn
 
 if TYPE_CHECKING:
     from lovia.runtime.run_context import RunContext
-    from lovia.tools import ToolResultRenderer
-    from lovia.transcript.entries import ContentPart
+    from lovia.tools import Tool, ToolResultRenderer
+    from lovia.transcript.entries import ContentPart, ToolCallEntry
 
-__all__ = ["ToolOutcome", "capped", "error_text", "render"]
+__all__ = ["ToolOutcome", "capped", "error_text", "interrupted", "render"]
 
 _PARTS: Final = (TextPart, ImagePart, FilePart)
 _MARKER: Final = "\n[... {left_out} characters left out ...]\n"
+_INTERRUPTED: Final = "Tool error: interrupted before it returned; it may have had an effect."
+_LEFT_RUNNING: Final = " It runs in a thread, which cannot be stopped and may still be at work."
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,17 @@ class ToolOutcome:
 def error_text(error: BaseException) -> str:
     """Return what the model reads about a failure."""
     return f"Tool error: {str(error).strip() or type(error).__name__}"
+
+
+def interrupted(call: ToolCallEntry, tool: Tool | None = None) -> ToolResultEntry:
+    """Return the result of a call that had begun and was not let finish.
+
+    Args:
+        call: The call.
+        tool: What it ran, in this process; ``None`` when it was another process, which is gone.
+    """
+    text = _INTERRUPTED + (_LEFT_RUNNING if tool is not None and tool.in_thread else "")
+    return ToolResultEntry(call.call_id, text, is_error=True)
 
 
 async def render(

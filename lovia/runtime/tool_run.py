@@ -26,12 +26,13 @@ async def run_tool(
     """Run a tool to its outcome; a failure is an outcome too.
 
     Raises:
-        RunCancelled: The run was asked to stop, and a run inside the tool has noticed.
+        RunCancelled: The run was asked to stop; the tool was interrupted.
     """
     shown = events.ToolCall.of(call)
     with tool_scope(tool=tool.name, call_id=call.call_id, agent=run.active.agent.name) as scope:
         await run.emitter.emit(events.ToolCallStarted(shown))
-        outcome = await _outcome(run, tool, call, args)
+        with run.interrupt.allowed("turn"):
+            outcome = await _outcome(run, tool, call, args)
         scope.settle(
             result_tokens=await anyio.to_thread.run_sync(run.log.tokens_of, outcome.entry),
             truncated=outcome.truncated,

@@ -104,6 +104,7 @@ def tool(
             invoke=_invoker(function, arguments),
             strict=strict,
             check=arguments.bind,
+            in_thread=not _is_async(function),
             **options,
         )
 
@@ -130,11 +131,15 @@ def _name_of(function: Callable[..., Any]) -> str:
     return str(getattr(plain, "__name__", type(plain).__name__))
 
 
-def _invoker(function: Callable[..., Any], arguments: FunctionArguments) -> ToolInvoker:
+def _is_async(function: Callable[..., Any]) -> bool:
     plain = _plain(function)
-    is_async = inspect.iscoroutinefunction(plain) or inspect.iscoroutinefunction(
+    return inspect.iscoroutinefunction(plain) or inspect.iscoroutinefunction(
         getattr(plain, "__call__", None)  # noqa: B004 - an object with an async __call__
     )
+
+
+def _invoker(function: Callable[..., Any], arguments: FunctionArguments) -> ToolInvoker:
+    is_async = _is_async(function)
 
     async def invoke(args: dict[str, Any], ctx: RunContext[Any]) -> Any:
         positional, named = arguments.bind(args)

@@ -69,6 +69,7 @@ class Tool:
         strict: Whether the provider should hold the model to the schema.
         check: Refuses arguments before the call is dispatched, by raising
             :class:`~lovia.errors.InvalidToolArguments`.
+        in_thread: Whether it runs in a worker thread, which goes on when the call is interrupted.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Tool:
     parallel: bool = True
     strict: bool = False
     check: Callable[[Mapping[str, Any]], object] | None = None
+    in_thread: bool = False
 
     def openai_schema(self) -> dict[str, Any]:
         """Return the function schema that goes into a request."""

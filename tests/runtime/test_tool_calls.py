@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import date
 from typing import Any
 
 import anyio
+import anyio.from_thread
 import pytest
 
 from lovia import (
     Agent,
     BudgetExceeded,
+    CancelToken,
     ImagePart,
     RunBudget,
     RunCancelled,
@@ -283,29 +286,42 @@ async def test_the_budget_of_tool_calls_is_checked_before_each() -> None:
     assert kinds(seen).count("ToolCallCompleted") == 2
 
 
-async def test_a_stop_lets_running_calls_finish_and_begins_no_other() -> None:
-    """After a stop the running call's result is recorded, the next call stays open."""
+@pytest.mark.parametrize("in_thread", [True, False])
+async def test_a_stop_interrupts_what_runs_and_begins_no_other(in_thread: bool) -> None:
+    """After a stop finished results stay, a running call is interrupted, the next stays open."""
     transcript: list[Any] = []
+    begun, end = anyio.Event(), threading.Event()
 
-    handle = Runner.stream(
-        scripted(
-            batch(("word", {"value": "a"}), ("alone", {}), ("word", {"value": "b"})),
-            tools=[word, tool(_alone, name="alone", parallel=False)],
-            instructions=noting(transcript),
-        ),
-        "go",
-    )
+    def wait() -> None:
+        """Wait in a thread."""
+        anyio.from_thread.run_sync(begun.set)
+        end.wait(30)
 
-    def stop(event: events.Event) -> None:
-        if isinstance(event, events.ToolCallStarted) and event.call.name == "alone":
-            handle.cancel()
+    async def sleep() -> None:
+        """Wait in a task."""
+        begun.set()
+        await anyio.sleep(30)
 
-    await events_of(handle, stop)
-    with pytest.raises(RunCancelled) as caught:
-        await handle.result()
-    assert caught.value.cancellation_checkpoint == "tool_preflight"
+    async def stop(token: CancelToken) -> None:
+        await begun.wait()
+        token.cancel("shutdown")
+
+    calls = batch(("word", {"value": "a"}), ("alone", {}), ("word", {"value": "b"}))
+    made = tool(wait if in_thread else sleep, name="alone", parallel=False)
+    agent = scripted(calls, tools=[word, made], instructions=noting(transcript))
+    token = CancelToken()
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stop, token)
+            with pytest.raises(RunCancelled) as caught:
+                await Runner.run(agent, "go", cancel_token=token)
+    end.set()
+    assert caught.value.reason == "shutdown"
     entries = transcript[0].entries
-    assert results(entries) == [("call_0_word", "a"), ("call_1_alone", "alone")]
+    (first, finished), (second, interrupted) = results(entries)
+    assert (first, finished, second) == ("call_0_word", "a", "call_1_alone")
+    assert "may have had an effect" in interrupted
+    assert ("thread" in interrupted) is in_thread
     validate_view(entries)
 
 
