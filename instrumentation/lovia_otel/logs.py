@@ -19,7 +19,7 @@ from lovia_otel.facts import clean
 from lovia_otel.guard import guarded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from opentelemetry.context import Context
     from opentelemetry.util.types import AnyValue
@@ -47,65 +47,6 @@ class Actor:
             names.AGENT_NAME: self.agent,
             names.RUN_ID: self.run_id,
             names.CONVERSATION_ID: self.session_id,
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompactedFacts:
-    """All of a pass's numbers, for :func:`context_compacted`.
-
-    ``tokens_before`` and ``tokens_after`` are the request without and with this pass.
-    ``stage_outcomes`` are in the order of ``stages``.
-    """
-
-    pass_id: str | None = None
-    policy: str | None = None
-    trigger: str | None = None
-    outcome: str | None = None
-    reason: str | None = None
-    reactive: bool | None = None
-    history_tokens: int | None = None
-    window_tokens: int | None = None
-    tokens_before: int | None = None
-    tokens_after: int | None = None
-    tokens_freed: int | None = None
-    tokens_source: str | None = None
-    entries_before: int | None = None
-    entries_after: int | None = None
-    stages: Sequence[str] = ()
-    stage_outcomes: Sequence[str] = ()
-    chunks_folded: int | None = None
-    summary_calls: int | None = None
-    summary_input_tokens: int | None = None
-    summary_output_tokens: int | None = None
-    identifiers_kept: int | None = None
-    identifiers_total: int | None = None
-
-    def facts(self) -> dict[str, object]:
-        """Return the attributes of the event."""
-        return {
-            names.COMPACTION_ID: self.pass_id,
-            names.COMPACTION_POLICY: self.policy,
-            names.COMPACTION_TRIGGER: self.trigger,
-            names.COMPACTION_OUTCOME: self.outcome,
-            names.COMPACTION_REASON: self.reason,
-            names.COMPACTION_REACTIVE: self.reactive,
-            names.CONTEXT_HISTORY_TOKENS: self.history_tokens,
-            names.CONTEXT_WINDOW_TOKENS: self.window_tokens,
-            names.COMPACTION_TOKENS_BEFORE: self.tokens_before,
-            names.COMPACTION_TOKENS_AFTER: self.tokens_after,
-            names.COMPACTION_TOKENS_FREED: self.tokens_freed,
-            names.TOKENS_SOURCE: self.tokens_source,
-            names.COMPACTION_ENTRIES_BEFORE: self.entries_before,
-            names.COMPACTION_ENTRIES_AFTER: self.entries_after,
-            names.COMPACTION_STAGES: self.stages,
-            names.COMPACTION_STAGE_OUTCOMES: self.stage_outcomes,
-            names.COMPACTION_CHUNKS_FOLDED: self.chunks_folded,
-            names.COMPACTION_SUMMARY_CALLS: self.summary_calls,
-            names.COMPACTION_SUMMARY_INPUT_TOKENS: self.summary_input_tokens,
-            names.COMPACTION_SUMMARY_OUTPUT_TOKENS: self.summary_output_tokens,
-            names.COMPACTION_IDENTIFIERS_KEPT: self.identifiers_kept,
-            names.COMPACTION_IDENTIFIERS_TOTAL: self.identifiers_total,
         }
 
 
@@ -161,19 +102,19 @@ def compaction_fold(
 
 @guarded
 def context_compacted(
-    compacted: CompactedFacts,
     *,
+    facts: Mapping[str, object],
+    content: Mapping[str, AnyValue] | None = None,
     summary: Content | None = None,
-    actor: Actor = _NOBODY,
     at: Moment = _NOW,
 ) -> None:
-    """Tell what a pass did. ``summary`` builds the new summary's text, if events may hold content.
+    """Tell what a pass did: all of its numbers, and content that was taken for events.
 
-    Emit it inside the pass's span, so that the record leads there.
+    ``summary`` builds the new summary's text, where it is not in ``content`` already. Emit it
+    inside the pass's span, so that the record leads there.
     """
-    facts = {**actor.facts(), **compacted.facts()}
-    content = _content({names.SUMMARY_TEXT: summary})
-    _emit(names.EVENT_CONTEXT_COMPACTED, SeverityNumber.INFO, facts, at, content)
+    taken = {**_content({names.SUMMARY_TEXT: summary}), **(content or {})}
+    _emit(names.EVENT_CONTEXT_COMPACTED, SeverityNumber.INFO, facts, at, taken)
 
 
 @guarded
@@ -201,21 +142,25 @@ def context_measured(
 
 @guarded
 def compaction_exception(
-    error: BaseException,
+    error: BaseException | str,
     *,
     pass_id: str | None = None,
     stage: str | None = None,
     actor: Actor = _NOBODY,
     at: Moment = _NOW,
 ) -> None:
-    """Tell that something failed and the run went on. The text of ``error`` counts as content."""
+    """Tell that something failed and the run went on.
+
+    ``error`` is the exception, whose text counts as content, or the name of its class alone.
+    """
+    known = isinstance(error, BaseException)
     facts = {
         **actor.facts(),
         names.COMPACTION_ID: pass_id,
         names.COMPACTION_STAGE: stage,
-        names.EXCEPTION_TYPE: type(error).__qualname__,
+        names.EXCEPTION_TYPE: type(error).__qualname__ if known else error,
     }
-    content = _content({names.EXCEPTION_MESSAGE: lambda: str(error)})
+    content = _content({names.EXCEPTION_MESSAGE: (lambda: str(error)) if known else None})
     _emit(names.EVENT_COMPACTION_EXCEPTION, SeverityNumber.WARN, facts, at, content)
 
 

@@ -8,8 +8,8 @@ import pytest
 from opentelemetry._logs import SeverityNumber
 from opentelemetry.trace import set_span_in_context
 
-from lovia_otel import logs, names, pass_scope
-from lovia_otel.logs import Actor, CompactedFacts, Moment
+from lovia_otel import logs, names
+from lovia_otel.logs import Actor, Moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,72 +130,13 @@ def test_an_event_carries_its_facts_and_its_actor(
     assert dict(event.attributes or {}) == {**who, **facts}
 
 
-def test_a_compacted_event_has_all_numbers_of_its_pass(telemetry: Telemetry) -> None:
-    """Sizes, stages in order, cost and identifiers are attributes; the event is in the span."""
-    compacted = CompactedFacts(
-        pass_id="p1",
-        policy="P",
-        trigger="overflow",
-        outcome="partial",
-        reason="auto_summary",
-        reactive=True,
-        history_tokens=900,
-        window_tokens=800,
-        tokens_before=700,
-        tokens_after=300,
-        tokens_freed=400,
-        tokens_source="bytes",
-        entries_before=20,
-        entries_after=9,
-        stages=("middle_snip", "auto_summary"),
-        stage_outcomes=("failed", "applied"),
-        chunks_folded=2,
-        summary_calls=2,
-        summary_input_tokens=50,
-        summary_output_tokens=5,
-        identifiers_kept=3,
-        identifiers_total=4,
-    )
-    with pass_scope(policy="P", trigger="overflow", pass_id="p1"):
-        logs.context_compacted(compacted, summary=lambda: "secret")
-    event = telemetry.events[names.EVENT_CONTEXT_COMPACTED]
-    attributes = dict(event.attributes or {})
-    assert attributes == {
-        names.COMPACTION_ID: "p1",
-        names.COMPACTION_POLICY: "P",
-        names.COMPACTION_TRIGGER: "overflow",
-        names.COMPACTION_OUTCOME: "partial",
-        names.COMPACTION_REASON: "auto_summary",
-        names.COMPACTION_REACTIVE: True,
-        names.CONTEXT_HISTORY_TOKENS: 900,
-        names.CONTEXT_WINDOW_TOKENS: 800,
-        names.COMPACTION_TOKENS_BEFORE: 700,
-        names.COMPACTION_TOKENS_AFTER: 300,
-        names.COMPACTION_TOKENS_FREED: 400,
-        names.TOKENS_SOURCE: "bytes",
-        names.COMPACTION_ENTRIES_BEFORE: 20,
-        names.COMPACTION_ENTRIES_AFTER: 9,
-        names.COMPACTION_STAGES: ("middle_snip", "auto_summary"),
-        names.COMPACTION_STAGE_OUTCOMES: ("failed", "applied"),
-        names.COMPACTION_CHUNKS_FOLDED: 2,
-        names.COMPACTION_SUMMARY_CALLS: 2,
-        names.COMPACTION_SUMMARY_INPUT_TOKENS: 50,
-        names.COMPACTION_SUMMARY_OUTPUT_TOKENS: 5,
-        names.COMPACTION_IDENTIFIERS_KEPT: 3,
-        names.COMPACTION_IDENTIFIERS_TOTAL: 4,
-    }
-    context = telemetry.spans["compact_context"].context
-    assert context is not None
-    assert (event.trace_id, event.span_id) == (context.trace_id, context.span_id)
-
-
 @pytest.mark.parametrize(("mode", "shown"), [("SPAN_ONLY", False), ("EVENT_ONLY", True)])
 def test_events_hold_content_only_when_events_may(
     telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch, mode: str, shown: bool
 ) -> None:
     """Summaries, exception texts and paths are content."""
     monkeypatch.setenv(names.ENV_CAPTURE_CONTENT, mode)
-    logs.context_compacted(CompactedFacts(outcome="compacted"), summary=lambda: "secret summary")
+    logs.context_compacted(facts={}, summary=lambda: "secret summary")
     logs.compaction_exception(ValueError("secret text"), stage="auto_summary")
     logs.archive_written(store="file", ref=lambda: "/secret/path")
     held = {
@@ -241,8 +182,8 @@ def test_content_that_cannot_be_built_does_not_cost_its_event(
 ) -> None:
     """The facts are emitted, the content is not, and the loss is counted."""
     monkeypatch.setenv(names.ENV_CAPTURE_CONTENT, "EVENT_ONLY")
-    compacted = CompactedFacts(outcome="compacted")
-    logs.context_compacted(compacted, summary=lambda: str(1 / 0))
+    facts = {names.COMPACTION_OUTCOME: "compacted"}
+    logs.context_compacted(facts=facts, summary=lambda: str(1 / 0))
     attributes = telemetry.events[names.EVENT_CONTEXT_COMPACTED].attributes or {}
     assert attributes[names.COMPACTION_OUTCOME] == "compacted"
     assert names.SUMMARY_TEXT not in attributes
@@ -253,4 +194,4 @@ def test_content_that_cannot_be_built_does_not_cost_its_event(
 def test_without_an_sdk_nothing_is_emitted() -> None:
     """No logger, no harm."""
     logs.run_resumed(turns=1)
-    logs.context_compacted(CompactedFacts())
+    logs.context_compacted(facts={})

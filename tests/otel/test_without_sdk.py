@@ -61,7 +61,7 @@ with run_scope(agent="a", run_id="r", session_id=None) as run:
         checkpoint.settle(size=1)
     record_handoff("a", "b")
     record_cancellation("user", "turn")
-    logs.context_compacted(logs.CompactedFacts())
+    logs.context_compacted(facts={})
 try:
     with turn_scope(index=1):
         raise KeyError("k")

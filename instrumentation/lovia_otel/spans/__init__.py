@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from lovia_otel.spans._scope import Scope
 from lovia_otel.spans.chat import ChatScope, ChatSizes, chat_scope
-from lovia_otel.spans.compaction import (
-    FoldScope,
-    PassScope,
-    StageScope,
-    fold_scope,
-    pass_scope,
-    stage_scope,
-)
+from lovia_otel.spans.compaction import PassScope, pass_scope
+from lovia_otel.spans.fold import FoldScope, fold_scope
 from lovia_otel.spans.run import RunScope, TurnScope, run_scope, turn_scope
+from lovia_otel.spans.stage import StageScope, stage_scope
 from lovia_otel.spans.storage import (
     ArchiveScope,
     CheckpointScope,

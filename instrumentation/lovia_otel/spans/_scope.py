@@ -88,6 +88,7 @@ class Scope(ABC):
     # Class-level defaults: a scope that stays inert never sets them.
     live: bool = False  # opened, not closed, and somebody listens
     _closed: bool = False
+    _error: BaseException | None = None  # what ended it
     _failed: bool = False  # by an error; a cancellation is none
     _span: Span | None = None
     _context: Context | None = None
@@ -114,6 +115,10 @@ class Scope(ABC):
     def _opened(self) -> None:
         """Record what a metric needs when the work begins: for most operations, nothing."""
         return
+
+    def _context_key(self) -> str | None:
+        """Return the key under which the context holds this scope for those inside it, if any."""
+        return None
 
     def _measure(self, seconds: float) -> None:
         """Record the metrics of the finished operation: for some, none."""
@@ -234,6 +239,9 @@ class Scope(ABC):
         self.live = True
         if tracer is not None:
             self._start_span(tracer)
+        key = self._context_key()
+        if key is not None:
+            self._context = otel_context.set_value(key, self, self._context)
         self._opened()
 
     @guarded
@@ -271,7 +279,7 @@ class Scope(ABC):
         """Make the span an error where an exception or the settled outcome says so."""
         failure = failure_of(error)
         if failure is not None:
-            self._failed = not failure.cancelled
+            self._error, self._failed = error, not failure.cancelled
             ended = names.CANCELLED if failure.cancelled else names.FAILED
             known = {self._outcome_key: ended} if self._outcome_key else {}
             settled = {key: self._facts[key] for key in _SETTLED_WINS if key in self._facts}

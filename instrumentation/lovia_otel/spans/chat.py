@@ -10,6 +10,7 @@ from opentelemetry.trace import SpanKind
 from lovia_otel import content, logs, names
 from lovia_otel.facts import clean_text
 from lovia_otel.spans._scope import Scope, settles
+from lovia_otel.spans.fold import current_fold
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -127,11 +128,19 @@ class ChatScope(Scope):
             names.TOKENS_SOURCE: sizes.source,
         }
 
+    def _opened(self) -> None:
+        self._fold = current_fold()
+
     def _measure(self, seconds: float) -> None:
         facts = self._facts
         self._record(names.METRIC_INFERENCE_DURATION, seconds)
         for metric, key in _USAGE:
             self._record(metric, facts.get(key))
+        if self._fold is not None:
+            spent = (
+                facts.get(key) for key in (names.USAGE_INPUT_TOKENS, names.USAGE_OUTPUT_TOKENS)
+            )
+            self._fold.spend(*(tokens if isinstance(tokens, int) else 0 for tokens in spent))
         self._record(names.METRIC_PREFIX_REUSED, facts.get(names.CONTEXT_PREFIX_REUSED))
         if self.sizes is not None:
             self._measure_sizes(self.sizes)

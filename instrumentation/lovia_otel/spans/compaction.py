@@ -1,16 +1,20 @@
-"""A compaction pass, its stages, and the folds of a summary."""
+"""A compaction pass: its span, its metrics, and the events that tell of its begin and end."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lovia_otel import names
-from lovia_otel.facts import clean_text
+from opentelemetry.context import create_key, get_value
+
+from lovia_otel import logs, names, recorded
 from lovia_otel.spans._scope import Scope, settles
+from lovia_otel.spans.run import current_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+_PASS = create_key("lovia-pass")
 
 
 @dataclass(kw_only=True, eq=False)
@@ -38,6 +42,7 @@ class PassScope(Scope):
     tokens_source: str | None = None
 
     _outcome_key = names.COMPACTION_OUTCOME
+    _has_event = True
 
     @settles
     def settle(  # noqa: PLR0913 - one keyword a fact
@@ -84,8 +89,23 @@ class PassScope(Scope):
             }
         )
 
+    @settles
+    def resize(self, *, tokens_before: int, tokens_source: str) -> None:
+        """Correct the request's size before, where only the policy's own result tells it."""
+        self.tokens_before = tokens_before
+        self._note(
+            {names.COMPACTION_TOKENS_BEFORE: tokens_before, names.TOKENS_SOURCE: tokens_source}
+        )
+
+    def stage_ended(self, stage: str, outcome: str) -> None:
+        """Note how a stage of this pass ended."""
+        self._ran.append((stage, outcome))
+
     def _name(self) -> str:
         return names.SPAN_PASS
+
+    def _context_key(self) -> str:
+        return _PASS
 
     def _start(self) -> Mapping[str, object]:
         return {
@@ -105,7 +125,34 @@ class PassScope(Scope):
             names.TOKENS_SOURCE: self.tokens_source,
         }
 
+    def _opened(self) -> None:
+        self._ran: list[tuple[str, str]] = []
+        recorded.passes.add(self.pass_id)
+        logs.compaction_started(
+            pass_id=self.pass_id,
+            policy=self.policy,
+            trigger=self.trigger,
+            tokens_before=self.tokens_before,
+            tokens_target=self.tokens_target,
+            actor=_actor(self),
+            at=logs.Moment(self._context, self._started),
+        )
+
     def _measure(self, seconds: float) -> None:
+        if self._ran:
+            stages, outcomes = zip(*self._ran, strict=True)
+            self._note({names.COMPACTION_STAGES: stages, names.COMPACTION_STAGE_OUTCOMES: outcomes})
+        self._measure_pass(seconds)
+        logs.context_compacted(
+            facts={**self._facts, **_actor(self).facts(), **self._reactive()},
+            content=self._content,
+            at=logs.Moment(self._context),
+        )
+
+    def _reactive(self) -> dict[str, object]:
+        return {names.COMPACTION_REACTIVE: self.trigger == names.TRIGGER_OVERFLOW}
+
+    def _measure_pass(self, seconds: float) -> None:
         facts = self._facts
         self._record(names.METRIC_COMPACTION_DURATION, seconds)
         for key in (names.METRIC_SUMMARY_INPUT_TOKENS, names.METRIC_SUMMARY_OUTPUT_TOKENS):
@@ -117,94 +164,16 @@ class PassScope(Scope):
             self._record(names.METRIC_COMPACTION_REDUCTION, freed / before)
 
 
-@dataclass(kw_only=True, eq=False)
-class StageScope(Scope):
-    """One stage of a pass: ``compact_context.stage {stage}``. ``index`` counts from 0."""
-
-    stage: str
-    index: int
-    tokens_before: int | None = None
-
-    _outcome_key = names.COMPACTION_OUTCOME
-
-    @settles
-    def settle(
-        self,
-        *,
-        outcome: str | None = None,
-        tokens_after: int | None = None,
-        entries_after: int | None = None,
-        note: str | None = None,
-        error_type: str | None = None,
-    ) -> None:
-        """Hand over what the stage did; ``note`` is its own one-line remark."""
-        self._note(
-            {
-                names.COMPACTION_OUTCOME: outcome,
-                names.COMPACTION_TOKENS_AFTER: tokens_after,
-                names.COMPACTION_ENTRIES_AFTER: entries_after,
-                names.COMPACTION_NOTE: note,
-                names.ERROR_TYPE: error_type,
-            }
-        )
-
-    def _name(self) -> str:
-        return f"{names.SPAN_STAGE} {clean_text(self.stage)}".rstrip()
-
-    def _start(self) -> Mapping[str, object]:
-        return {
-            names.COMPACTION_STAGE: self.stage,
-            names.COMPACTION_STAGE_INDEX: self.index,
-            names.COMPACTION_TOKENS_BEFORE: self.tokens_before,
-        }
-
-    def _measure(self, seconds: float) -> None:
-        self._record(names.METRIC_STAGE_DURATION, seconds)
-        before, after = self.tokens_before, self._facts.get(names.COMPACTION_TOKENS_AFTER)
-        applied = self._facts.get(names.COMPACTION_OUTCOME) == names.APPLIED
-        if applied and before is not None and isinstance(after, int):
-            self._record(names.METRIC_FREED_TOKENS, before - after)
+def current_pass() -> PassScope | None:
+    """Return the innermost pass that has a scope here."""
+    found = get_value(_PASS)
+    return found if isinstance(found, PassScope) else None
 
 
-@dataclass(kw_only=True, eq=False)
-class FoldScope(Scope):
-    """The folding of one chunk into the summary: ``fold_chunk``, inside the summary's stage.
-
-    ``index`` counts from 0; ``tokens`` and ``entries`` are the chunk's size.
-    """
-
-    index: int
-    tokens: int | None = None
-    entries: int | None = None
-
-    @settles
-    def settle(
-        self,
-        *,
-        summary_tokens: int | None = None,
-        attempts: int | None = None,
-        degraded: bool | None = None,
-    ) -> None:
-        """Hand over the new summary's size, the model calls it took, and if an entry was split."""
-        self._note(
-            {
-                names.CHUNK_SUMMARY_TOKENS: summary_tokens,
-                names.CHUNK_ATTEMPTS: attempts,
-                names.CHUNK_DEGRADED: degraded,
-            }
-        )
-
-    def _name(self) -> str:
-        return names.SPAN_FOLD
-
-    def _start(self) -> Mapping[str, object]:
-        return {
-            names.CHUNK_INDEX: self.index,
-            names.CHUNK_TOKENS: self.tokens,
-            names.CHUNK_ENTRIES: self.entries,
-        }
+def _actor(scope: PassScope) -> logs.Actor:
+    run = current_run()
+    run_id = run.run_id if run is not None else None
+    return logs.Actor(agent=scope.agent, run_id=run_id, session_id=scope.session_id)
 
 
 pass_scope = PassScope
-stage_scope = StageScope
-fold_scope = FoldScope

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from opentelemetry.context import Context
+from opentelemetry.context import Context, create_key, get_value
 from opentelemetry.trace import Link, get_current_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from lovia_otel import names
+from lovia_otel import names, recorded
 from lovia_otel.facts import clean_text
 from lovia_otel.guard import guarded
 from lovia_otel.spans._scope import Scope, settles
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _HEADER = "traceparent"
+_RUN = create_key("lovia-run")
 _propagator = TraceContextTextMapPropagator()
 
 
@@ -39,7 +40,7 @@ class RunScope(Scope):
     _outcome_key = names.RUN_OUTCOME
 
     @settles
-    def settle(
+    def settle(  # noqa: PLR0913 - one keyword a fact
         self,
         *,
         outcome: str | None = None,
@@ -49,11 +50,13 @@ class RunScope(Scope):
         output_tokens: int | None = None,
         summary_input_tokens: int | None = None,
         summary_output_tokens: int | None = None,
+        resumed: bool | None = None,
         error_type: str | None = None,
     ) -> None:
         """Hand over how the run ended. Tokens are those of turns; summaries are counted apart."""
         self._note(
             {
+                names.RUN_RESUMED: resumed,
                 names.RUN_OUTCOME: outcome,
                 names.RUN_TURNS: turns,
                 names.RUN_COMPACTIONS: compactions,
@@ -92,7 +95,12 @@ class RunScope(Scope):
             return ()
         return (Link(context, {names.LINK_TYPE: names.LINK_RESUMED_FROM}),)
 
+    def _context_key(self) -> str:
+        return _RUN
+
     def _opened(self) -> None:
+        if self.run_id is not None:
+            recorded.runs.add(self.run_id)
         self._record(names.METRIC_RUNS_ACTIVE, 1)
 
     def _measure(self, seconds: float) -> None:
@@ -121,6 +129,12 @@ class TurnScope(Scope):
 
     def _start(self) -> Mapping[str, object]:
         return {names.TURN_INDEX: self.index}
+
+
+def current_run() -> RunScope | None:
+    """Return the innermost run that has a scope here."""
+    run = get_value(_RUN)
+    return run if isinstance(run, RunScope) else None
 
 
 # The call reads as what it opens; the class is for annotations.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from opentelemetry.trace import SpanKind
 
-from lovia_otel import content, names
+from lovia_otel import content, logs, names
 from lovia_otel.spans._scope import Scope, settles
 
 if TYPE_CHECKING:
@@ -24,15 +24,18 @@ class ArchiveScope(Scope):
 
     def __post_init__(self) -> None:
         self._kind = SpanKind.CLIENT if self.remote else SpanKind.INTERNAL
+        self._ref: str | None = None
 
     @settles
     def settle(self, *, ref: str | None = None, size: int | None = None) -> None:
         """Hand over where it was put and how many bytes that took.
 
-        A path can name people and projects: without content capture only its last part is kept.
+        A path can name people and projects, and an address can hold a signature: without content
+        capture only the last part of the path is kept.
         """
+        self._ref = ref
         if ref is not None and not content.capture_mode().on_spans:
-            ref = ref.replace("\\", "/").rstrip("/").rpartition("/")[2]
+            ref = _last_part(ref)
         self._note({names.ARCHIVE_REF: ref, names.ARCHIVE_SIZE: size})
 
     def _name(self) -> str:
@@ -44,6 +47,20 @@ class ArchiveScope(Scope):
     def _measure(self, seconds: float) -> None:
         self._record(names.METRIC_ARCHIVE_DURATION, seconds)
         self._record(names.METRIC_ARCHIVE_SIZE, self._facts.get(names.ARCHIVE_SIZE))
+        if self._error is None:
+            self._tell()
+        elif self._failed:  # a pass goes on without its archive
+            logs.compaction_exception(self._error, at=logs.Moment(self._context))
+
+    def _tell(self) -> None:
+        size, ref = self._facts.get(names.ARCHIVE_SIZE), self._ref
+        logs.archive_written(
+            store=self.store,
+            size=size if isinstance(size, int) else None,
+            entries=self.entries,
+            ref=(lambda: ref) if ref is not None else None,
+            at=logs.Moment(self._context),
+        )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -81,6 +98,12 @@ class CheckpointScope(Scope):
         if self.operation == "save":
             self._record(names.METRIC_CHECKPOINT_DURATION, seconds)
             self._record(names.METRIC_CHECKPOINT_SIZE, self._facts.get(names.CHECKPOINT_SIZE))
+
+
+def _last_part(ref: str) -> str:
+    """Return the last part of a path or an address, without a query or a fragment."""
+    path = ref.replace("\\", "/").partition("?")[0].partition("#")[0]
+    return path.rstrip("/").rpartition("/")[2]
 
 
 archive_scope = ArchiveScope

@@ -201,7 +201,7 @@ class Pass:
         note: str | None = None,
     ) -> tuple[StageOutcome, str]:
         self._error = error
-        scope.settle(error_type=type(error).__name__)
+        scope.settle(error=error)
         _log.warning("A compaction stage %s (%s).", outcome, type(error).__name__, exc_info=error)
         return outcome, note or f"{type(error).__name__}"
 
@@ -291,6 +291,8 @@ class Pass:
         return replace(report, reason=reason, summary=self._tally.summary, archive_ref=ref)
 
     def _settle(self, scope: PassScope, report: PassReport, checkpoints: int | None) -> None:
+        if report.summary is not None:
+            scope.content(summary=lambda: report.summary)
         folds = {key: value for key, value in report.folds.items() if key != "degraded"}
         scope.settle(
             outcome=report.outcome,

@@ -180,7 +180,9 @@ class _Folding:
 
     async def _summarize(self, chunk: Chunk, prior: str | None) -> Summary:
         entries = len(chunk.entries)
-        with fold_scope(index=self._folded, tokens=chunk.tokens, entries=entries) as scope:
+        with fold_scope(
+            index=self._folded, planned=self._planned, tokens=chunk.tokens, entries=entries
+        ) as scope:
             summary = await self._reader.summarize(chunk.entries, prior)
             scope.settle(
                 summary_tokens=self._reader.counter.text(summary.text),

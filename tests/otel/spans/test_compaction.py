@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from opentelemetry.trace import StatusCode
 
-from lovia_otel import fold_scope, names, pass_scope, stage_scope
+from lovia_otel import chat_scope, fold_scope, names, pass_scope, run_scope, stage_scope
 
 if TYPE_CHECKING:
     from tests.otel.conftest import Telemetry
@@ -173,3 +173,99 @@ def test_a_fold_shows_its_chunk_and_its_summary(telemetry: Telemetry) -> None:
         names.CHUNK_ATTEMPTS: 2,
         names.CHUNK_DEGRADED: True,
     }
+
+
+# --- the events of a pass ---
+
+
+def test_a_pass_tells_its_begin_and_its_end_inside_its_span(telemetry: Telemetry) -> None:
+    """Both events lead to the span; the last one has all of the pass's numbers."""
+    with run_scope(agent="a", run_id="r1", session_id="s"), compaction() as scope:
+        with stage_scope(stage="one", index=0) as stage:
+            stage.settle(outcome="applied")
+        with stage_scope(stage="two", index=1) as stage:
+            stage.settle(outcome="failed", error=ValueError("secret"))
+        scope.settle(outcome="partial", tokens_after=500, tokens_freed=500)
+    span = telemetry.spans["compact_context"]
+    assert span.context is not None
+    for name in (names.EVENT_COMPACTION_STARTED, names.EVENT_CONTEXT_COMPACTED):
+        event = telemetry.events[name]
+        assert (event.trace_id, event.span_id) == (span.context.trace_id, span.context.span_id)
+        assert (event.attributes or {})[names.RUN_ID] == "r1"
+    told = dict(telemetry.events[names.EVENT_CONTEXT_COMPACTED].attributes or {})
+    assert told.items() >= telemetry.attributes("compact_context").items()
+    assert told[names.COMPACTION_STAGES] == ("one", "two")
+    assert told[names.COMPACTION_STAGE_OUTCOMES] == ("applied", "failed")
+    assert told[names.COMPACTION_REACTIVE] is False
+
+
+@pytest.mark.parametrize("outcome", names.PASS_OUTCOMES)
+def test_each_outcome_is_told_apart_in_span_metric_and_event(
+    telemetry: Telemetry, outcome: str
+) -> None:
+    """One attribute holds the outcome in all three signals."""
+    with compaction() as scope:
+        scope.settle(outcome=outcome)
+    event = telemetry.events[names.EVENT_CONTEXT_COMPACTED]
+    assert telemetry.attributes("compact_context")[names.COMPACTION_OUTCOME] == outcome
+    assert telemetry.keys(names.METRIC_COMPACTION_DURATION)[names.COMPACTION_OUTCOME] == outcome
+    assert (event.attributes or {})[names.COMPACTION_OUTCOME] == outcome
+
+
+def test_a_handled_failure_of_a_stage_is_an_event(telemetry: Telemetry) -> None:
+    """The pass goes on, so the failure is a warning; its text is content."""
+    with compaction(), stage_scope(stage="one", index=0) as stage:
+        stage.settle(outcome="failed", error=ValueError("secret"))
+    event = telemetry.events[names.EVENT_COMPACTION_EXCEPTION]
+    assert dict(event.attributes or {}) == {
+        names.COMPACTION_ID: "p1",
+        names.COMPACTION_STAGE: "one",
+        names.EXCEPTION_TYPE: "ValueError",
+    }
+
+
+def test_an_exception_that_ends_a_stage_is_no_handled_one(telemetry: Telemetry) -> None:
+    """What leaves the stage is on its span alone."""
+    with pytest.raises(ValueError, match="no"), compaction(), stage_scope(stage="one", index=0):
+        raise ValueError("no")
+    assert names.EVENT_COMPACTION_EXCEPTION not in telemetry.events
+
+
+def test_a_fold_tells_of_itself_with_what_its_calls_spent(telemetry: Telemetry) -> None:
+    """Model calls inside the fold add up in its event, so that a stall can be watched live."""
+    call: dict[str, Any] = {"provider": "p", "model": "m", "purpose": "summarize", "agent": "a"}
+    with compaction(), fold_scope(index=1, planned=4, tokens=50):
+        for _ in range(2):
+            with chat_scope(**call) as chat:
+                chat.settle(input_tokens=10, output_tokens=3)
+    event = telemetry.events[names.EVENT_COMPACTION_FOLD]
+    assert dict(event.attributes or {}) == {
+        names.COMPACTION_ID: "p1",
+        names.CHUNK_INDEX: 1,
+        names.CHUNK_PLANNED: 4,
+        names.COMPACTION_SUMMARY_INPUT_TOKENS: 20,
+        names.COMPACTION_SUMMARY_OUTPUT_TOKENS: 6,
+    }
+
+
+def test_the_summary_is_in_the_event_only_where_events_may_hold_content(
+    telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A summary goes where the capture mode says."""
+    monkeypatch.setenv(names.ENV_CAPTURE_CONTENT, "EVENT_ONLY")
+    with compaction() as scope:
+        scope.content(summary=lambda: "they talked")
+    event = telemetry.events[names.EVENT_CONTEXT_COMPACTED]
+    assert (event.attributes or {})[names.SUMMARY_TEXT] == "they talked"
+    assert names.SUMMARY_TEXT not in telemetry.attributes("compact_context")
+
+
+def test_sizes_can_be_corrected_by_the_result(telemetry: Telemetry) -> None:
+    """Where only the result tells the size before, span and reduction use that one."""
+    with compaction(tokens_before=10) as scope:
+        scope.resize(tokens_before=100, tokens_source="tokenizer")
+        scope.settle(outcome="compacted", tokens_freed=50)
+    attributes = telemetry.attributes("compact_context")
+    assert attributes[names.COMPACTION_TOKENS_BEFORE] == 100
+    assert attributes[names.TOKENS_SOURCE] == "tokenizer"
+    assert telemetry.total(names.METRIC_COMPACTION_REDUCTION) == 0.5

@@ -71,3 +71,25 @@ def test_a_checkpoint_shows_its_size(
     }
     assert bool(telemetry.points(names.METRIC_CHECKPOINT_DURATION)) == measured
     assert telemetry.total(names.METRIC_CHECKPOINT_SIZE) == (512 if measured else 0)
+
+
+def test_an_archive_write_is_told_and_its_failure_too(telemetry: Telemetry) -> None:
+    """A pass goes on without its archive, so a failed write is a warning."""
+    with archive_scope(store="file", entries=4) as scope:
+        scope.settle(ref="/home/ann/.lovia/x.jsonl", size=900)
+    assert dict(telemetry.events[names.EVENT_ARCHIVE_WRITTEN].attributes or {}) == {
+        names.ARCHIVE_STORE: "file",
+        names.ARCHIVE_SIZE: 900,
+        names.ARCHIVE_ENTRIES: 4,
+    }
+    with pytest.raises(OSError, match="full"), archive_scope(store="file"):
+        raise OSError("full")
+    failed = telemetry.events[names.EVENT_COMPACTION_EXCEPTION]
+    assert dict(failed.attributes or {}) == {names.EXCEPTION_TYPE: "OSError"}
+
+
+def test_an_address_is_told_without_its_signature(telemetry: Telemetry) -> None:
+    """What follows the path of an address can be a credential."""
+    with archive_scope(store="s3", remote=True) as scope:
+        scope.settle(ref="https://bucket.example/ann/x.jsonl?signature=secret#secret")
+    assert telemetry.attributes("archive_write")[names.ARCHIVE_REF] == "x.jsonl"
