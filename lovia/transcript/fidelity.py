@@ -10,7 +10,7 @@ from lovia.transcript.pairing import Pairing, leading_block, newest_user
 from lovia.transcript.text import clean_entry, clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["check_fidelity", "match_view"]
 
@@ -18,21 +18,19 @@ __all__ = ["check_fidelity", "match_view"]
 def match_view(view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptEntry]) -> list[int]:
     """Find for each entry of a view the transcript entry that it shows, or -1.
 
-    The match preserves order. Views agree with their transcript at both ends, so the beginning is
-    matched entry by entry and the rest from the end: an entry is recognised by identity, else by
-    equality; then a rewritten call by its id, its tool and its neighbours, and the marker of a
-    result by the call that it answers.
+    The match preserves order. Views agree with their transcript at both ends, so the end is matched
+    entry by entry, then the beginning, and the rest from its end: an entry is recognised by
+    identity, else by equality; then a rewritten call by its id, its tool and its neighbours, and
+    the marker of a result by the call that it answers.
     """
-    matches = [-1] * len(view)
-    start = 0
-    for entry, original in zip(view, transcript, strict=False):
-        if not (_shows(entry, original) or _rewrites(entry, original)):
-            break
-        matches[start] = start
-        start += 1
     places = _places(transcript)
-    position = len(transcript) - 1
-    for index in range(len(view) - 1, start - 1, -1):
+    tail = _common(reversed(view), reversed(transcript), places)
+    last = len(view) - tail
+    start = _common(view[:last], transcript[: len(transcript) - tail], places)
+    matches = [*range(start), *[-1] * (last - start)]
+    matches += range(len(transcript) - tail, len(transcript))
+    position = len(transcript) - tail - 1
+    for index in range(last - 1, start - 1, -1):
         found = _search_back(view[index], transcript, position, start, places)
         if found >= 0:
             matches[index] = found
@@ -40,6 +38,20 @@ def match_view(view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptE
     _match_rewritten_calls(view, transcript, matches)
     _match_markers(view, transcript, matches)
     return matches
+
+
+def _common(
+    view: Iterable[TranscriptEntry],
+    transcript: Iterable[TranscriptEntry],
+    places: Mapping[int, Sequence[int]],
+) -> int:
+    """Return how many leading entries are the same: one object, or equal to a new one."""
+    count = 0
+    for entry, original in zip(view, transcript, strict=False):
+        if entry is not original and (id(entry) in places or not _shows(entry, original)):
+            break
+        count += 1
+    return count
 
 
 def _places(transcript: Sequence[TranscriptEntry]) -> dict[int, list[int]]:
