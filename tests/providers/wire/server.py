@@ -131,6 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer one request."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
+        headers["x-port"] = str(self.client_address[1])  # tells one connection from another
         request = Request(self.path.partition("?")[0], headers, body)
         answered = self.server.wire.answer(request)
         if isinstance(answered, Failure):
