@@ -114,6 +114,8 @@ def _class_for(kind: type) -> type[Proxy]:
         for name, value in vars(ancestor).items()
         if name.startswith("__") and name not in _OWN and isinstance(value, FunctionType)
     }
+    if callable(getattr(kind, "__call__", None)):  # noqa: B004 - is it there, in C or in Python?
+        forwarded["__call__"] = _forwarder("__call__")
     identity = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__slots__": ()}
     return type(kind.__name__, (Proxy,), {**forwarded, **identity})
 

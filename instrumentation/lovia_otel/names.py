@@ -259,8 +259,13 @@ REFUSED: Final = "refused"  # an invalid result; the stage's input went on
 STAGE_OUTCOMES: Final = (APPLIED, NOOP, SKIPPED, REFUSED, FAILED, CANCELLED)
 
 TRIGGER_THRESHOLD: Final = "threshold"
+TRIGGER_ENTRIES: Final = "entries"
 TRIGGER_OVERFLOW: Final = "overflow"
-TRIGGERS: Final = (TRIGGER_THRESHOLD, "entries", "batch", TRIGGER_OVERFLOW, "manual")
+TRIGGER_MANUAL: Final = "manual"
+TRIGGERS: Final = (
+    *(TRIGGER_THRESHOLD, TRIGGER_ENTRIES, "batch"),
+    *(TRIGGER_OVERFLOW, TRIGGER_MANUAL),
+)
 
 CONTEXT_VIEWS: Final = ("original", "compacted", "replayed")
 SOURCE_PROVIDER: Final = "provider"

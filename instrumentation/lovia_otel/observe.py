@@ -36,7 +36,8 @@ class Observation:
 
     def name_of(self, subject: object) -> str:
         """Return what telemetry calls ``subject``."""
-        named = self.name or getattr(subject, "__name__", None)
+        function = getattr(subject, "func", subject)  # what a functools.partial is of
+        named = self.name or getattr(function, "__name__", None)
         return named if isinstance(named, str) else type(subject).__name__
 
 

@@ -15,6 +15,7 @@ nothing is measured at all.
 
 from __future__ import annotations
 
+import operator
 import secrets
 import time
 from contextlib import ExitStack, contextmanager
@@ -22,14 +23,17 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from lovia_otel import names, providers
+from lovia_otel import names, providers, recorded
 from lovia_otel.facts import clean
-from lovia_otel.foreign.sizes import Measure, Size, safely, size_from_bytes
+from lovia_otel.foreign.sizes import Measure, Size, safely, same, size_from_bytes
 from lovia_otel.guard import guarded
+from lovia_otel.recorded import view_key
 from lovia_otel.spans import PassScope, StageScope, pass_scope, stage_scope
+from lovia_otel.spans.run import current_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextvars import Token
     from types import TracebackType
 
     from lovia_otel.content import Content
@@ -41,7 +45,8 @@ class PassAbout:
 
     ``per_call`` says that the policy gets the whole history and returns what one model call sends
     (as a history processor does), so that history, request and saving are those of a call. It is
-    off where the result replaces the messages for good.
+    off where the result replaces the messages for good. ``in_runtime`` says that an instrumented
+    runtime usually asks the policy: where one does, it records the sizes of each call itself.
     """
 
     policy: str
@@ -53,6 +58,7 @@ class PassAbout:
     window_tokens: int | None = None
     tokens_target: int | None = None
     per_call: bool = False
+    in_runtime: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +77,8 @@ class PassSpent:
         )
 
 
+Moment = tuple[int, int]  # time_ns() and perf_counter_ns()
+
 _NOTHING_SPENT: Final = PassSpent()
 _UNKNOWN: Final = Size(None, None)
 _current: ContextVar[ObservedPass | None] = ContextVar("lovia_otel_observed_pass", default=None)
@@ -79,6 +87,11 @@ _current: ContextVar[ObservedPass | None] = ContextVar("lovia_otel_observed_pass
 def current_pass() -> ObservedPass | None:
     """Return the innermost observed pass that is under way here."""
     return _current.get()
+
+
+def now() -> Moment:
+    """Return the time at which something begins of which it may turn out that it is a stage."""
+    return (time.time_ns(), time.perf_counter_ns())
 
 
 class ObservedPass:
@@ -108,8 +121,9 @@ class ObservedPass:
     ) -> None:
         self.about = about
         self.live = False  # under way, and somebody listens
+        self.folds = 0  # of summaries, so far
         self._given = before
-        self._measure = safely(measure)
+        self.measure = safely(measure)
         self._subject = subject
         self._lazy = lazy
         self._whole = history
@@ -119,19 +133,25 @@ class ObservedPass:
         self._scope: PassScope | None = None
         self._stages: list[str] = []
         self._active = ExitStack()
+        self._token: Token[ObservedPass | None] | None = None
         self._last = ExitStack()  # the stage that lasts until the pass is settled
         self._last_stage: StageScope | None = None
         self._spent = _NOTHING_SPENT
-        self._settled: dict[str, Any] = {"outcome": names.NOOP}
+        self._settled: dict[str, Any] = {}
+        self._returned = self._paused = False
 
     def __enter__(self) -> Self:
+        if self._paused:
+            self._paused = False
+            self._step_in()
+            return self
         self.live = providers.recording() and not self._is_nested()
         if self.live:
-            self._token = _current.set(self)
-            self._started = (time.time_ns(), time.perf_counter_ns())
+            self._started = now()
             self._note_before()
             if not self._lazy:
                 self._open()
+            self._step_in()
         return self
 
     def __exit__(
@@ -142,21 +162,39 @@ class ObservedPass:
     ) -> None:
         if not self.live:
             return
+        if self._paused:
+            self._step_out()
+            return
         self._last.__exit__(kind, error, traceback)
-        self._active.close()
-        _current.reset(self._token)
+        self._step_out()
         self._conclude(error)
         self.live = False
+
+    def pause(self) -> Self:
+        """Step out of the pass, which ends with the ``with`` block that it is entered by again.
+
+        For a method that returns something to wait for: the work is done there, perhaps in
+        another task.
+        """
+        self._paused = True
+        return self
 
     def concerns(self, subject: object) -> bool:
         """Is this a pass of ``subject`` that is under way?"""
         return self.live and self._subject is subject
 
     @contextmanager
-    def stage(self, name: str, *, tokens_before: int | None = None) -> Iterator[StageScope]:
-        """Open a stage's span inside the pass; settle it, or leave it to tell of an exception."""
+    def stage(
+        self, name: str, *, tokens_before: int | None = None, started: Moment | None = None
+    ) -> Iterator[StageScope]:
+        """Open a stage's span inside the pass; settle it, or leave it to tell of an exception.
+
+        ``started`` is :func:`now` of an earlier time, at which the stage began.
+        """
         scope = stage_scope(stage=name, index=len(self._stages), tokens_before=tokens_before)
         self._stages.append(name)
+        if started is not None:
+            scope.backdate(*started)
         if not self.live:
             yield scope
             return
@@ -185,21 +223,31 @@ class ObservedPass:
         reason: str | None = None,
         spent: PassSpent = _NOTHING_SPENT,
         summary: Content | None = None,
+        outcome: str | None = None,
+        sizes: tuple[Size, Size] | None = None,
     ) -> None:
         """Hand over the messages that the policy returned.
 
         ``changed`` says whether it did something in this call; by default the messages are
         compared. ``reason`` names what acted. ``summary`` builds the new summary's text, which is
-        called only where content may leave.
+        called only where content may leave. ``outcome`` and ``sizes`` (before and after) are what
+        the policy says itself; by default the sizes are measured and the outcome follows.
         """
         if not self.live:
             return
         if changed is None:
-            changed = not _same(self._before, after)
-        self._after = self._measure(after) if changed or self.about.per_call else self._size
-        outcome = _outcome(self._size, self._after) if changed else names.NOOP
+            changed = not same(self._before, after)
+        if sizes is not None:
+            self._size, self._after = sizes
+        else:
+            self._after = self._size if self._is_given(after) else self.measure(after)
+        if outcome is None:
+            larger = (self._size.minus(self._after) or 0) < 0
+            outcome = names.NOOP if not changed else names.INFLATED if larger else names.COMPACTED
         self._settled = {"outcome": outcome, "reason": reason}
+        self._returned = True
         self._spent += spent
+        recorded.views.add(view_key(self._before, after))
         if changed:
             self._open()
         if self._last_stage is not None:
@@ -207,7 +255,26 @@ class ObservedPass:
         if summary is not None and self._scope is not None:
             self._scope.content(summary=summary)
 
+    @property
+    def opened(self) -> bool:
+        """Has the pass a span by now? One that is not lazy always has."""
+        return self._scope is not None
+
     # --- steps ---
+
+    @guarded
+    def _step_in(self) -> None:
+        if self.live:
+            self._token = _current.set(self)
+            if self._scope is not None and not self._lazy:
+                self._active.enter_context(self._scope.active())
+
+    @guarded
+    def _step_out(self) -> None:
+        self._active.close()
+        if self._token is not None:
+            _current.reset(self._token)
+            self._token = None
 
     def _is_nested(self) -> bool:
         outer = self._outer
@@ -220,8 +287,13 @@ class ObservedPass:
     @guarded
     def _note_before(self) -> None:
         self._before = tuple(self._given)  # the policy may edit the list itself
-        self._size = self._after = self._measure(self._before)
-        self._history = self._size if self._whole is None else self._measure(self._whole)
+        self._size = self._after = self.measure(self._before)
+        self._history = self._size if self._whole is None else self.measure(self._whole)
+
+    def _is_given(self, messages: Sequence[Any]) -> bool:
+        """Are these the very objects that the policy was given? Then nobody need count again."""
+        given = self._before
+        return len(given) == len(messages) and all(map(operator.is_, given, messages))
 
     def _settle_last_stage(self, stage: StageScope, *, changed: bool) -> None:
         stage.settle(
@@ -253,32 +325,33 @@ class ObservedPass:
         )
         self._scope.backdate(*self._started)
         self._scope.open()
-        if not self._lazy:
-            self._active.enter_context(self._scope.active())
 
     @guarded
     def _conclude(self, error: BaseException | None) -> None:
         if error is not None:
             self._open()
             self._settled.pop("outcome", None)
+        elif not self._settled:
+            self._settled["outcome"] = names.NOOP
         if self._scope is not None:
+            self._scope.resize(tokens_before=self._size.tokens, tokens_source=self._size.source)
             self._scope.settle(
                 **self._settled,
                 **vars(self._spent),
                 tokens_after=self._after.tokens,
                 entries_after=self._after.entries,
-                tokens_freed=_difference(self._size, self._after),
+                tokens_freed=self._size.minus(self._after),
                 stages=self._stages,
             )
             self._scope.close(error)
-        if error is None:
+        if error is None and self._returned:
             self._measure_call()
 
     @guarded
     def _measure_call(self) -> None:
         """Record what a model call is about to send, and by how much that grew."""
         instruments = providers.instruments()
-        if instruments is None:
+        if instruments is None or (self.about.in_runtime and current_run() is not None):
             return
         about, after = self.about, self._after.tokens
         before, history = self._size.tokens, self._history.tokens
@@ -304,26 +377,5 @@ class ObservedPass:
             instruments.record(metric, value, facts)
 
 
-def _same(before: Sequence[Any], after: Sequence[Any]) -> bool:
-    """Are these the same messages? Classes by anyone may compare in any way, or not at all."""
-    if len(before) != len(after):
-        return False
-    try:
-        return all(old is new or bool(old == new) for old, new in zip(before, after, strict=True))
-    except Exception:  # noqa: BLE001 - somebody else's __eq__
-        return False
-
-
-def _outcome(before: Size, after: Size) -> str:
-    freed = _difference(before, after)
-    return names.INFLATED if freed is not None and freed < 0 else names.COMPACTED
-
-
 def _sum(one: int | None, other: int | None) -> int | None:
     return other if one is None else one + (other or 0)
-
-
-def _difference(before: Size, after: Size) -> int | None:
-    if before.tokens is None or after.tokens is None:
-        return None
-    return before.tokens - after.tokens

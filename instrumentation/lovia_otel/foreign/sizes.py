@@ -36,6 +36,12 @@ class Size:
     entries: int | None
     source: str | None = None
 
+    def minus(self, other: Size) -> int | None:
+        """Return by how many tokens ``other`` is smaller; ``None`` when nobody knows."""
+        if self.tokens is None or other.tokens is None:
+            return None
+        return self.tokens - other.tokens
+
 
 Measure = Callable[[Sequence[Any]], Size]
 
@@ -74,6 +80,16 @@ def safely(measure: Measure) -> Measure:
             return Size(None, len(messages))
 
     return call
+
+
+def same(before: Sequence[Any], after: Sequence[Any]) -> bool:
+    """Are these the same messages? Classes by anyone may compare in any way, or not at all."""
+    if len(before) != len(after):
+        return False
+    try:
+        return all(old is new or bool(old == new) for old, new in zip(before, after, strict=True))
+    except Exception:  # noqa: BLE001 - somebody else's __eq__
+        return False
 
 
 class _Bytes:

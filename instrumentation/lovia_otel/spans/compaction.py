@@ -90,7 +90,7 @@ class PassScope(Scope):
         )
 
     @settles
-    def resize(self, *, tokens_before: int, tokens_source: str) -> None:
+    def resize(self, *, tokens_before: int | None, tokens_source: str | None) -> None:
         """Correct the request's size before, where only the policy's own result tells it."""
         self.tokens_before = tokens_before
         self._note(

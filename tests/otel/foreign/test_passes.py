@@ -191,10 +191,15 @@ def test_without_an_sdk_nothing_is_measured(no_sdk: None) -> None:
 def test_what_a_failed_pass_spent_is_recorded_all_the_same(telemetry: Telemetry) -> None:
     """Summary calls that succeeded before the pass failed are paid for."""
     call = PassSpent(summary_calls=1, summary_input_tokens=30, summary_output_tokens=None)
-    with pytest.raises(RuntimeError), ObservedPass(WORDS, about=ABOUT) as observed:
-        observed.spend(call)
-        observed.spend(call)
-        raise RuntimeError("no")
+
+    def fail_after_two_calls() -> None:
+        with ObservedPass(WORDS, about=ABOUT) as observed:
+            observed.spend(call)
+            observed.spend(call)
+            raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError):
+        fail_after_two_calls()
     attributes = telemetry.attributes(names.SPAN_PASS)
     assert attributes[names.COMPACTION_SUMMARY_CALLS] == 2
     assert attributes[names.COMPACTION_SUMMARY_INPUT_TOKENS] == 60
@@ -216,9 +221,14 @@ def test_the_last_stage_ends_with_the_size_of_the_pass(telemetry: Telemetry) -> 
 
 def test_an_exception_fails_the_last_stage_too(telemetry: Telemetry) -> None:
     """A stage that never saw the pass settled ends with the exception of the pass."""
-    with pytest.raises(RuntimeError), ObservedPass(WORDS, about=ABOUT, lazy=True) as observed:
-        observed.last_stage("summarization")
-        raise RuntimeError("no")
+
+    def fail_in_a_stage() -> None:
+        with ObservedPass(WORDS, about=ABOUT, lazy=True) as observed:
+            observed.last_stage("summarization")
+            raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError):
+        fail_in_a_stage()
     for span in (names.SPAN_PASS, f"{names.SPAN_STAGE} summarization"):
         assert telemetry.attributes(span)[names.COMPACTION_OUTCOME] == names.FAILED
 
