@@ -15,6 +15,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from lovia.context.pipeline.sizing import ModelFacts
+from lovia.context.strict import text, whole
 from lovia.context.summarizer.breaker import Breaker
 from lovia.context.view.decisions import (
     Cleared,
@@ -126,43 +127,40 @@ def set_aside(state: dict[str, Any], key: str, why: str) -> None:
 
 def _load(data: Mapping[str, Any]) -> SavedMemory:
     summary = data.get("summary")
-    covers = Ranges.of(summary["covers"]) if summary else Ranges()
-    text = SummaryText(_text(summary["text"]), bool(summary.get("reactive"))) if summary else None
-    if text is not None and not (text.text and covers):
+    covers = _ranges(summary["covers"]) if summary else Ranges()
+    told = SummaryText(text(summary["text"]), bool(summary.get("reactive"))) if summary else None
+    if told is not None and not (told.text and covers):
         message = "a summary without text or without coverage"
         raise ValueError(message)
+    notes = data.get("notes", ())
     decisions = Decisions(
         covers=covers,
-        summary=text,
-        snips=Ranges.of(data.get("snips", ())),
-        dropped=Ranges.of(data.get("dropped", ())),
+        summary=told,
+        snips=_ranges(data.get("snips", ())),
+        dropped=_ranges(data.get("dropped", ())),
         replaced=_load_replaced(data.get("replaced", ())),
-        notes=tuple(Note(int(at), entry_from_dict(entry)) for at, entry in data.get("notes", ())),
+        notes=tuple(Note(whole(anchor), entry_from_dict(entry)) for anchor, entry in notes),
     )
-    if decisions.upto > int(data.get("upto", 0)):
-        message = (
-            f"its decisions reach to entry {decisions.upto}, its digest only to {data.get('upto')}"
-        )
+    upto = whole(data.get("upto", 0))
+    if decisions.upto > upto:
+        message = f"its decisions reach to entry {decisions.upto}, its digest only to {upto}"
         raise ValueError(message)
     return SavedMemory(
-        lineage=_text(data["lineage"]),
-        version=int(data["version"]),
+        lineage=text(data["lineage"]),
+        version=whole(data["version"]),
         decisions=decisions,
-        archived=Ranges.of(data.get("archived", ())),
-        chain=_text(data.get("chain", "")),
+        archived=_ranges(data.get("archived", ())),
+        chain=text(data.get("chain", "")),
         breaker=Breaker.from_json(data.get("breaker", {})),
         models={
             str(key): ModelFacts.from_json(facts) for key, facts in data.get("models", {}).items()
         },
-        sent=max(int(data.get("sent", 0)), 0),
+        sent=whole(data.get("sent", 0)),
     )
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        message = f"expected text, found {type(value).__name__}"
-        raise TypeError(message)
-    return value
+def _ranges(spans: Iterable[Iterable[Any]]) -> Ranges:
+    return Ranges.of([[whole(edge) for edge in span] for span in spans])
 
 
 def _save_replaced(replaced: Mapping[int, Replacement]) -> list[list[Any]]:
@@ -186,7 +184,7 @@ def _save_how(how: Replacement) -> list[Any]:
 
 def _load_replaced(groups: Iterable[Any]) -> dict[int, Replacement]:
     return {
-        int(index): _load_how(kind, rest) for indices, kind, *rest in groups for index in indices
+        whole(index): _load_how(kind, rest) for indices, kind, *rest in groups for index in indices
     }
 
 
@@ -195,9 +193,9 @@ def _load_how(kind: str, rest: list[Any]) -> Replacement:
         case "cleared", []:
             return Cleared()
         case "persisted", [uri, preview]:
-            return Persisted(_text(uri), int(preview))
+            return Persisted(text(uri), whole(preview))
         case "clipped", [preview]:
-            return Clipped(int(preview))
+            return Clipped(whole(preview))
         case "literal", [entry]:
             return Literal(entry_from_dict(entry))
         case _:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from lovia.context.strict import number, whole
 from lovia.providers.base import model_name, provider_name
 from lovia.tokens import counter_for
 
@@ -63,9 +64,13 @@ class ModelFacts:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ModelFacts:
-        """Rebuild from :meth:`to_json`; raises ``ValueError`` or ``TypeError`` on damage."""
+        """Rebuild from :meth:`to_json`; raises ``ValueError`` on damage."""
         ratio, window = data.get("ratio"), data.get("window")
-        return cls(None if ratio is None else float(ratio), None if window is None else int(window))
+        least, most = _PLAUSIBLE
+        return cls(
+            None if ratio is None else number(ratio, least=least, most=most),
+            None if window is None else whole(window, least=1),
+        )
 
 
 def facts_key(ctx: PolicyContext, counter: TokenCounter) -> str:

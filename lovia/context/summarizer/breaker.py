@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from lovia.context.strict import number, whole
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -51,6 +53,6 @@ class Breaker:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Breaker:
-        """Rebuild from :meth:`to_json`; raises ``ValueError`` or ``TypeError`` on damage."""
+        """Rebuild from :meth:`to_json`; raises ``ValueError`` on damage."""
         opened = data.get("opened_at")
-        return cls(int(data.get("failures", 0)), None if opened is None else float(opened))
+        return cls(whole(data.get("failures", 0)), None if opened is None else number(opened))
