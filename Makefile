@@ -5,15 +5,16 @@ VENV ?= .venv
 PYTEST_ARGS ?=
 
 PY := $(VENV)/bin/python
-CODE := lovia instrumentation/lovia_otel tests benchmarks
+CODE := lovia instrumentation/lovia_otel tests benchmarks dashboards
 
-.PHONY: help setup demo test lint bench requirements
+.PHONY: help setup demo test lint bench dashboards requirements
 
 help:
 	@echo "make demo          a real agent session outgrows its window and is compacted; no key needed"
 	@echo "make test          all tests (PYTEST_ARGS='-k name' for some)"
 	@echo "make lint          style, formatting, types"
 	@echo "make bench         the benchmarks"
+	@echo "make dashboards    build the Grafana dashboards anew"
 	@echo "make requirements  pin the newest versions of what is used (asks the package index)"
 
 setup:
@@ -36,6 +37,9 @@ lint: setup
 
 bench: setup
 	@for script in benchmarks/*.py; do echo "bench: $$script"; $(PY) "$$script" || exit 1; done
+
+dashboards: setup
+	@$(PY) -m dashboards
 
 requirements: setup
 	@.ci/pin "$(VENV)"
