@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
     from lovia_otel.foreign.passes import ObservedPass
 
-Begin = Callable[[tuple[Any, ...], dict[str, Any]], "ObservedPass"]
+Begin = Callable[[tuple[Any, ...], dict[str, Any]], "ObservedPass | None"]
 Settle = Callable[["ObservedPass", Any], None]
 
 
 def watched(method: Callable[..., Any], begin: Begin, settle: Settle) -> Callable[..., Any]:
     """Return a callable like ``method`` that makes one pass of each call.
 
-    ``begin`` returns the pass for the arguments, ``settle`` hands it the result. Where one of them
-    fails, the call is made all the same.
+    ``begin`` returns the pass for the arguments (``None``: there is none), ``settle`` hands it the
+    result. Where one of them fails, the call is made all the same.
     """
     if inspect.iscoroutinefunction(method):
 

@@ -1,0 +1,155 @@
+"""Environments with the real packages that `observe` is for, made when a test needs them.
+
+Each holds one framework at one version, with what the tests themselves need, and lies in a cache
+folder outside the checkout, so that it is made once. `lovia_otel` comes from the checkout.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.paths import REPO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SWITCH = "LOVIA_UPSTREAM"
+
+_TOOLS = ("pytest", "anyio", "opentelemetry-sdk", "opentelemetry-exporter-otlp-json-file")
+_UNREACHABLE = re.compile(
+    r"dns error|name resolution|failed to fetch|error sending request|connection|timed out|offline",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Environment:
+    """One framework at one version: the folder with its checks, and what has to be installed."""
+
+    framework: str
+    requirements: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return re.sub(r"(\[.*\])?==", "-", self.requirements[0])
+
+    @property
+    def folder(self) -> Path:
+        """Where the environment lies: it is named after all that makes it what it is."""
+        content = "\n".join([*self._wanted(), sys.version, sys.prefix])
+        digest = hashlib.sha256(content.encode()).hexdigest()[:12]
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        return Path(base) / "lovia-tests" / f"{self}-{digest}"
+
+    @property
+    def python(self) -> Path:
+        """The interpreter of the environment."""
+        return self.folder / "bin" / "python"
+
+    def run(self, *arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+        """Run Python in the environment, with the checkout's `lovia_otel` and tests in reach."""
+        surroundings = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(REPO), str(REPO / "instrumentation")]),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        return subprocess.run(
+            [str(self.python), *map(str, arguments)],
+            cwd=cwd,
+            env=surroundings,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    def make(self, say: Callable[[str], None]) -> None:
+        """Make the environment unless it is there. Progress goes to `say`.
+
+        Raises:
+            IndexUnreachableError: the packages cannot be fetched from here.
+            RuntimeError: they can, and do not install.
+        """
+        with _locked(self.folder.with_suffix(".lock")):
+            ready = self.folder / ".ready"
+            if ready.exists():
+                return
+            say(f"making an environment with {', '.join(self.requirements)}")
+            shutil.rmtree(self.folder, ignore_errors=True)
+            _run([sys.executable, "-m", "venv", "--without-pip", str(self.folder)])
+            _run([*_uv(), "install", "--python", str(self.python), *self._wanted()])
+            ready.touch()
+
+    def _wanted(self) -> list[str]:
+        return [*self.requirements, *(f"{name}=={_pinned(name)}" for name in _TOOLS)]
+
+
+class IndexUnreachableError(Exception):
+    """There is no package index in reach, or it does not answer."""
+
+
+_LANGCHAIN = ("langchain==1.5.2", "langchain-core==1.8.3", "langgraph==1.2.24")
+
+# The first requirement names the environment. Of each framework, the current version is first.
+ENVIRONMENTS = (
+    Environment("langchain", _LANGCHAIN),
+    Environment(
+        "langchain", ("langchain==1.0.8", "langgraph==1.0.10", "langgraph-prebuilt==1.0.8")
+    ),
+    Environment("deepagents", ("deepagents==0.7.32", *_LANGCHAIN)),
+    Environment("deepagents", ("deepagents==0.6.12", *_LANGCHAIN)),
+    Environment("pydantic_ai", ("pydantic-ai-slim[openai]==2.68.0", "openai==3.57.0")),
+    Environment("pydantic_ai", ("pydantic-ai-slim[openai]==1.107.10",)),
+    Environment("pydantic_ai", ("pydantic-ai-harness==0.62.0", "pydantic-ai-slim[openai]==2.62.0")),
+    Environment("openai_agents", ("openai-agents==0.24.0", "openai==3.57.0")),
+    Environment("openai_agents", ("openai-agents==0.10.0", "openai==2.54.0")),
+)
+
+
+def _pinned(name: str) -> str:
+    """Return the version of a package that the checkout itself is tested with."""
+    text = (REPO / "requirements" / "dev.txt").read_text(encoding="utf-8")
+    found = re.search(rf"^{re.escape(name)}==(\S+)", text, re.MULTILINE)
+    if found is None:
+        raise LookupError(f"requirements/dev.txt does not pin {name}")
+    return found[1]
+
+
+def _uv() -> list[str]:
+    beside = Path(sys.executable).with_name("uv")
+    return [str(beside if beside.exists() else "uv"), "pip"]
+
+
+def _run(command: list[str]) -> None:
+    surroundings = {"UV_SYSTEM_CERTS": "1", "UV_DEFAULT_INDEX": os.environ.get("PIP_INDEX_URL", "")}
+    done = subprocess.run(
+        command,
+        env={**{name: value for name, value in surroundings.items() if value}, **os.environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 0:
+        return
+    problem = done.stderr.strip()
+    if _UNREACHABLE.search(problem):
+        raise IndexUnreachableError(problem.splitlines()[-1])
+    raise RuntimeError(f"{' '.join(command)}\n{problem}")
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Let one process at a time make an environment; the others wait and find it made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
