@@ -84,10 +84,7 @@ if TYPE_CHECKING:
         RunHandle,
         Runner,
         RunResult,
-        assistant,
         compact_session,
-        system,
-        user,
     )
     from lovia.stores import (
         Checkpointer,
@@ -114,6 +111,12 @@ if TYPE_CHECKING:
         ToolCallEntry,
         ToolResultEntry,
         TranscriptEntry,
+    )
+    from lovia.transcript.messages import (
+        Message,
+        assistant,
+        system,
+        user,
     )
     from lovia.usage import (
         RunBudget,
@@ -156,6 +159,7 @@ __all__ = [
     "LoviaError",
     "Mailbox",
     "MaxTurnsExceeded",
+    "Message",
     "MiddleSnipStage",
     "ModelSettings",
     "NoopContextPolicy",
@@ -282,10 +286,7 @@ _HOMES = {
         "RunHandle",
         "RunResult",
         "Runner",
-        "assistant",
         "compact_session",
-        "system",
-        "user",
     ),
     "lovia.stores": (
         "Checkpointer",
@@ -312,6 +313,12 @@ _HOMES = {
         "ToolCallEntry",
         "ToolResultEntry",
         "TranscriptEntry",
+    ),
+    "lovia.transcript.messages": (
+        "Message",
+        "assistant",
+        "system",
+        "user",
     ),
     "lovia.usage": (
         "RunBudget",

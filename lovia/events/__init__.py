@@ -9,7 +9,6 @@ from lovia.events.base import (
     Event,
     MessageEvent,
     RunEvent,
-    ToolCall,
     ToolEvent,
     TransitionEvent,
     TurnEvent,
@@ -40,6 +39,7 @@ from lovia.events.run import (
     TurnStarted,
     UserMessageInjected,
 )
+from lovia.transcript.messages import ToolCall
 
 __all__ = [
     "ApprovalRequired",

@@ -1,12 +1,8 @@
-"""The kinds of events, and how events show a tool call."""
+"""The kinds of events."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from lovia.transcript.entries import ToolCallEntry
 
 __all__ = [
     "ContextEvent",
@@ -15,25 +11,10 @@ __all__ = [
     "Event",
     "MessageEvent",
     "RunEvent",
-    "ToolCall",
     "ToolEvent",
     "TransitionEvent",
     "TurnEvent",
 ]
-
-
-@dataclass(frozen=True)
-class ToolCall:
-    """A call as events show it: id, tool name, and the JSON text of its arguments."""
-
-    id: str
-    name: str
-    arguments: str
-
-    @classmethod
-    def of(cls, entry: ToolCallEntry) -> ToolCall:
-        """Describe a call entry."""
-        return cls(id=entry.call_id, name=entry.name, arguments=entry.arguments)
 
 
 @dataclass
@@ -73,7 +54,7 @@ class TransitionEvent(Event):
 
 @dataclass
 class ErrorEvent(Event):
-    """Base class of failures."""
+    """Base class of failures that the run may survive."""
 
 
 @dataclass

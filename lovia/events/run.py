@@ -10,7 +10,6 @@ from lovia.events.base import (
     ErrorEvent,
     MessageEvent,
     RunEvent,
-    ToolCall,
     ToolEvent,
     TransitionEvent,
     TurnEvent,
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from lovia.runtime.approvals import ApprovalChannel
     from lovia.runtime.result import RunResult
     from lovia.transcript.entries import ContentPart, TranscriptEntry
+    from lovia.transcript.messages import ToolCall
 
 __all__ = [
     "ApprovalRequired",
@@ -117,7 +117,7 @@ class ToolCallCompleted(ToolEvent):
         call: The call.
         result: What the tool returned, or the error text.
         is_error: Whether it failed.
-        output: The text that the model reads.
+        output: The text that the model reads; images and files are named in it.
     """
 
     call: ToolCall
@@ -187,7 +187,7 @@ class RunCompleted(RunEvent):
 
 
 @dataclass
-class RunFailed(ErrorEvent):
+class RunFailed(RunEvent):
     """The run ended without a result; the last event of a stream that failed."""
 
     error: BaseException

@@ -9,7 +9,6 @@ from lovia.runtime.checkpoint import CheckpointOptions
 from lovia.runtime.handle import RunHandle
 from lovia.runtime.handoff import Handoff
 from lovia.runtime.idle import compact_session
-from lovia.runtime.messages import assistant, system, user
 from lovia.runtime.output import OutputRepairStrategy
 from lovia.runtime.plugins import Plugin, PluginInstance
 from lovia.runtime.result import RunResult
@@ -31,8 +30,5 @@ __all__ = [
     "RunResult",
     "Runner",
     "agent_as_tool",
-    "assistant",
     "compact_session",
-    "system",
-    "user",
 ]

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 from lovia import events
 from lovia.errors import MaxTurnsExceeded, OutputValidationError
 from lovia.runtime.activation import activate
-from lovia.runtime.messages import user
 from lovia.runtime.model_turn import model_turn
 from lovia.runtime.output import repair_prompt
 from lovia.runtime.spans import actor, settled
+from lovia.runtime.steering import injected_entry
 from lovia.runtime.tool_calls import run_tool_calls
 from lovia.runtime.turn_reply import TurnReply
+from lovia.transcript.entries import InputEntry
 from lovia_otel import logs, record_handoff, run_scope, turn_scope
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def _begin_turn(run: RunState) -> None:
         message = f"The run made all of its {run.options.max_turns} turns without an answer."
         raise MaxTurnsExceeded(message, hint="Raise max_turns; a saved run then goes on.")
     run.ctx.turn += 1
+    run.asking = True
 
 
 async def _reply(run: RunState) -> TurnReply:
@@ -89,6 +91,7 @@ async def _reply(run: RunState) -> TurnReply:
     replied = await model_turn(run)
     entries = replied.entries()
     run.reply = TurnReply(run.own_length, tuple(entries))
+    run.asking = False
     run.append(entries)
     run.finish_reason = replied.finish_reason
     await run.save()
@@ -99,7 +102,7 @@ async def _reply(run: RunState) -> TurnReply:
 async def _take_up_messages(run: RunState) -> None:
     """Add to the transcript what was pushed into the mailbox since the last turn, and save it."""
     for content in run.ctx.mailbox.drain():
-        entry = user(content)
+        entry = injected_entry(content)
         run.append([entry])
         await run.save()
         shown = entry.content if isinstance(entry.content, str) else list(entry.content)
@@ -117,7 +120,7 @@ def _output_of(run: RunState, reply: TurnReply) -> Any:
         prompt = repair_prompt(run.active.agent.output_repair, error, run.repairs)
         if prompt is None:
             raise
-        run.append([user(prompt)])
+        run.append([InputEntry("user", prompt)])
         return _TRY_AGAIN
 
 

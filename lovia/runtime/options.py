@@ -22,6 +22,7 @@ from lovia.transcript.entries import (
     ToolResultEntry,
     TranscriptEntry,
 )
+from lovia.transcript.messages import Message, messages_to_entries
 
 if TYPE_CHECKING:
     from lovia.retry import RetryPolicy
@@ -32,13 +33,25 @@ if TYPE_CHECKING:
 
 __all__ = ["RunInput", "RunKeywords", "RunOptions", "input_entries"]
 
-#: What a run may start with: text, parts of one message, or entries.
+#: What a run may start with: text, parts of one message, messages, or entries.
 RunInput: TypeAlias = (
-    str | ContentPart | TranscriptEntry | Sequence[ContentPart] | Sequence[TranscriptEntry]
+    str
+    | ContentPart
+    | Message
+    | TranscriptEntry
+    | Sequence[ContentPart]
+    | Sequence[Message | TranscriptEntry]
 )
 
 _PARTS = (TextPart, ImagePart, FilePart)
-_ENTRIES = (InputEntry, AssistantTextEntry, ReasoningEntry, ToolCallEntry, ToolResultEntry)
+_ENTRIES = (
+    InputEntry,
+    AssistantTextEntry,
+    ReasoningEntry,
+    ToolCallEntry,
+    ToolResultEntry,
+    Message,
+)
 
 
 @dataclass(frozen=True)
@@ -97,11 +110,15 @@ def input_entries(value: Any) -> list[TranscriptEntry]:
         if all(isinstance(item, _PARTS) for item in items):
             return [InputEntry("user", items)]
         if all(isinstance(item, _ENTRIES) for item in items):
-            return list(items)
+            return [entry for item in items for entry in _entries_of(item)]
     raise UserError(
         f"A run cannot start with {_describe(value)}.",
-        hint="Pass a text, a list of parts (one message), or a list of transcript entries.",
+        hint="Pass a text, a list of parts (one message), or a list of messages or entries.",
     )
+
+
+def _entries_of(item: Message | TranscriptEntry) -> list[TranscriptEntry]:
+    return messages_to_entries([item]) if isinstance(item, Message) else [item]
 
 
 def _describe(value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pydantic import TypeAdapter, ValidationError
@@ -13,12 +14,14 @@ from lovia.errors import OutputValidationError, UserError
 from lovia.tools.schema import is_strictable, strict_schema, untitled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["OutputRepairStrategy", "OutputType", "repair_prompt"]
 
 _FENCED: Final = re.compile(r"\s*```(?:json)?\s*\n(?P<body>.*?)\n?\s*```\s*", re.DOTALL)
 _NO_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]+")
+_OPENING: Final = re.compile(r"[\[{]")
+_MAX_OPENINGS: Final = 32  # brackets in an answer that are tried; each may cost a walk to its end
 _SHOWN: Final = 500  # characters of a refused answer that its error quotes
 _INSTRUCTIONS: Final = (
     "When you are done, answer with one JSON value and nothing else: no explanation, no code "
@@ -91,25 +94,28 @@ class OutputType:
         }
 
     def parse(self, text: str) -> Any:
-        """Return the value that an answer holds; a code fence around it is forgiven.
+        """Return the value that an answer holds; a code fence or talk around it is forgiven.
 
         Raises:
-            OutputValidationError: The answer is no JSON, or JSON of another form.
+            OutputValidationError: The answer holds no JSON, or JSON of another form.
         """
-        fenced = _FENCED.fullmatch(text)
-        body = fenced["body"] if fenced else text
         try:
-            value = json.loads(body)
+            return self._first_valid(_values_in(text))
+        except ValidationError as error:
+            raise self._refused(_explain(error), text) from error
         except (ValueError, RecursionError) as error:
             raise self._refused(f"It is no JSON: {error}", text) from error
-        try:
-            return self._adapter.validate_python(value)
-        except ValidationError as error:
-            problems = error.errors(include_url=False, include_input=False, include_context=False)
-            first = problems[0]
-            where = ".".join(map(str, first["loc"])) or "the value"
-            more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
-            raise self._refused(f"{where}: {first['msg']}{more}.", text) from error
+
+    def _first_valid(self, values: Iterator[Any]) -> Any:
+        """Return the first value that has the type; raises what is wrong with the first of all."""
+        refused: ValidationError | None = None
+        for value in values:
+            try:
+                return self._adapter.validate_python(value)
+            except ValidationError as error:
+                refused = refused or error
+        assert refused is not None  # noqa: S101 - without any value the iterator raises
+        raise refused
 
     def _refused(self, problem: str, text: str) -> OutputValidationError:
         return OutputValidationError(
@@ -118,6 +124,40 @@ class OutputType:
             raw=text[:_SHOWN],
             output_type_name=self.name,
         )
+
+
+def _values_in(text: str) -> Iterator[Any]:
+    """Yield the JSON value that a text is; else the objects and lists that stand in it, in order.
+
+    Raises:
+        ValueError: There is none; it tells why the text as a whole is none.
+    """
+    fenced = _FENCED.fullmatch(text)
+    try:
+        yield json.loads(fenced["body"] if fenced else text)
+        return
+    except (ValueError, RecursionError) as error:
+        whole = error
+    found, end, decoder = False, 0, json.JSONDecoder()
+    for opening in islice(_OPENING.finditer(text), _MAX_OPENINGS):
+        if opening.start() < end:
+            continue  # inside of a value that was yielded
+        try:
+            value, end = decoder.raw_decode(text, opening.start())
+        except (ValueError, RecursionError):
+            continue
+        found = True
+        yield value
+    if not found:
+        raise whole
+
+
+def _explain(error: ValidationError) -> str:
+    problems = error.errors(include_url=False, include_input=False, include_context=False)
+    first = problems[0]
+    where = ".".join(map(str, first["loc"])) or "the value"
+    more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
+    return f"{where}: {first['msg']}{more}."
 
 
 def repair_prompt(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lovia.transcript.messages import entries_to_messages
 from lovia.usage import Usage
 
 if TYPE_CHECKING:
     from lovia.runtime.agent import Agent
     from lovia.runtime.state import RunState
     from lovia.transcript.entries import TranscriptEntry
+    from lovia.transcript.messages import Message
 
 __all__ = ["RunResult"]
 
@@ -38,6 +40,11 @@ class RunResult:
     finish_reason: str | None = None
     last_input_tokens: int | None = None
     run_id: str | None = None
+
+    @property
+    def messages(self) -> list[Message]:
+        """The entries as chat messages: a new list, which may be the input of another run."""
+        return entries_to_messages(self.entries)
 
     @classmethod
     def of(cls, run: RunState, output: Any) -> RunResult:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from lovia.cancellation import CancelToken
 from lovia.runtime.steering import Mailbox
+from lovia.transcript.messages import entries_to_messages
 from lovia.usage import RunBudget, Usage
 
 if TYPE_CHECKING:
     from lovia.runtime.agent import Agent
     from lovia.transcript.entries import TranscriptEntry
+    from lovia.transcript.messages import Message
 
 __all__ = ["RunContext"]
 
@@ -55,6 +57,11 @@ class RunContext(Generic[TDeps]):
     cancel_token: CancelToken = field(default_factory=CancelToken)
     mailbox: Mailbox = field(default_factory=Mailbox)
     _system_prompt: str = field(default="", repr=False)
+
+    @property
+    def messages(self) -> list[Message]:
+        """The transcript so far as chat messages: a new list, made anew each time."""
+        return entries_to_messages(self.entries)
 
     @property
     def system_prompt(self) -> str:

@@ -52,7 +52,7 @@ class Runner:
 
         Args:
             agent: Who speaks first.
-            input: A text, the parts of one message, or transcript entries.
+            input: A text, the parts of one message, messages, or transcript entries.
             deps: Handed to tools, hooks and instructions as ``ctx.deps``.
             output_type: What the answer has to be, instead of the agents' own output type.
             extra_instructions: Added to the system prompt of every agent of the run.
@@ -98,7 +98,7 @@ class Runner:
 
         Args:
             agent: Who speaks first.
-            input: A text, the parts of one message, or transcript entries.
+            input: A text, the parts of one message, messages, or transcript entries.
             kwargs: As for :meth:`stream`.
 
         Raises:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from lovia.transcript.entries import FilePart, ImagePart, InputEntry, TextPart
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lovia.transcript.entries import ContentPart
 
-__all__ = ["InjectedContent", "Mailbox"]
+__all__ = ["InjectedContent", "Mailbox", "injected_entry"]
 
 #: A message for the running agent: text, one part, or several.
 InjectedContent: TypeAlias = "str | ContentPart | Sequence[ContentPart]"
@@ -43,3 +45,9 @@ class Mailbox:
         """Return all waiting messages, oldest first, and forget them."""
         waiting, self._waiting = self._waiting, {}
         return list(waiting.values())
+
+
+def injected_entry(content: InjectedContent) -> InputEntry:
+    """Return a message for the running agent as the transcript keeps it."""
+    single = isinstance(content, (TextPart, ImagePart, FilePart))
+    return InputEntry("user", [content] if single else content)  # type: ignore[arg-type,list-item] # by the test

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import to_json
 
-from lovia.transcript.entries import FilePart, ImagePart, TextPart, ToolResultEntry
+from lovia.transcript.entries import FilePart, ImagePart, TextPart, ToolResultEntry, text_of
 
 if TYPE_CHECKING:
     from lovia.runtime.run_context import RunContext
@@ -80,18 +80,16 @@ async def render(
 ) -> ToolOutcome:
     """Turn what a tool returned into its outcome.
 
-    Text stays as it is; parts (one, or a list) become parts; everything else becomes JSON, or its
-    ``str`` where JSON has no more to say.
+    Text stays as it is; parts (one, or a list of parts and texts) become parts; everything else
+    becomes JSON, or its ``str`` where JSON has no more to say.
     """
     parts = () if renderer is not None else _parts_of(value)
     text = "" if parts else await _text_of(value, renderer, ctx)
-    shown = capped(text, cap)
-    return ToolOutcome(
-        # A value whose text had to be cut is too large to be kept alive by events.
-        value=value if shown is text else shown,
-        entry=ToolResultEntry(call_id, shown, parts=parts),
-        truncated=shown is not text,
-    )
+    shown, shown_parts = capped(text, cap), _capped_parts(parts, cap)
+    truncated = shown is not text or shown_parts != parts
+    entry = ToolResultEntry(call_id, shown, parts=shown_parts)
+    # A value whose text had to be cut is too large to be kept alive by events.
+    return ToolOutcome(text_of(entry) if truncated else value, entry, truncated=truncated)
 
 
 def capped(text: str, cap: int | None) -> str:
@@ -105,11 +103,23 @@ def capped(text: str, cap: int | None) -> str:
 
 
 def _parts_of(value: Any) -> tuple[ContentPart, ...]:
-    if isinstance(value, _PARTS):
-        return (value,)
-    if isinstance(value, (list, tuple)) and value and all(isinstance(v, _PARTS) for v in value):
-        return tuple(value)
+    items = value if isinstance(value, (list, tuple)) else (value,)
+    is_rich = any(isinstance(item, _PARTS) for item in items)
+    if is_rich and all(isinstance(item, (str, *_PARTS)) for item in items):
+        return tuple(TextPart(item) if isinstance(item, str) else item for item in items)
     return ()
+
+
+def _capped_parts(parts: tuple[ContentPart, ...], cap: int | None) -> tuple[ContentPart, ...]:
+    """Return parts whose texts together are at most ``cap`` characters."""
+    if cap is None:
+        return parts
+    left, shown = cap, []
+    for part in parts:
+        kept = TextPart(capped(part.text, left)) if isinstance(part, TextPart) else part
+        left -= len(kept.text) if isinstance(kept, TextPart) else 0
+        shown.append(kept)
+    return tuple(shown)
 
 
 async def _text_of(value: Any, renderer: ToolResultRenderer | None, ctx: RunContext[Any]) -> str:

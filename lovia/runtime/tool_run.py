@@ -10,6 +10,7 @@ import anyio.to_thread
 from lovia import events
 from lovia.errors import InvalidToolArguments, RunCancelled, ToolError
 from lovia.runtime.tool_result import ToolOutcome, render
+from lovia.transcript.entries import text_of
 from lovia_otel import tool_scope
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ async def tell_completed(run: RunState, call: ToolCallEntry, outcome: ToolOutcom
             shown,
             result=outcome.value,
             is_error=outcome.entry.is_error,
-            output=outcome.entry.output,
+            output=text_of(outcome.entry),
         )
     )
 

@@ -27,6 +27,7 @@ from lovia.transcript.entries import (
     TranscriptEntry,
 )
 from lovia.transcript.formats import format_names, load_transcript
+from lovia.transcript.messages import entries_to_messages, messages_to_entries
 from lovia.transcript.validation import validate_view
 
 __all__ = [
@@ -51,7 +52,9 @@ __all__ = [
     "UsageDelta",
     "entries_from_json",
     "entries_to_json",
+    "entries_to_messages",
     "format_names",
     "load_transcript",
+    "messages_to_entries",
     "validate_view",
 ]

@@ -44,6 +44,9 @@ class Options(TypedDict, total=False):
         (Brief, '{"title": "x"}', Brief(title="x")),
         (Brief, '```json\n{"title": "x"}\n```', Brief(title="x")),
         (Brief, '\n```\n{"title": "a ``` b"}\n``` ', Brief(title="a ``` b")),
+        (Brief, 'Here it is: {"title": "x"}. Anything else?', Brief(title="x")),
+        (Brief, 'As {you} [1] asked:\n```json\n{"title": "x"}\n```\nBye.', Brief(title="x")),
+        (list[int], "The values are [1, 2].", [1, 2]),
         (Point, '{"x": 1}', Point(1)),
         (Options, "{}", {}),
         (list[int], "[1, 2]", [1, 2]),
@@ -92,7 +95,13 @@ def test_only_objects_go_into_the_request() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "problem"),
-    [("no", "no JSON"), ('{"points": [1]}', "title"), ("[" * 100_000, "no JSON")],
+    [
+        ("no", "no JSON"),
+        ('{"points": [1]}', "title"),
+        ('I give {"points": [1]}, then [2].', "title"),
+        ("[" * 100_000, "no JSON"),
+        ('{"title": [' * 20_000, "no JSON"),
+    ],
 )
 async def test_another_form_is_asked_for_once(answer: str, problem: str) -> None:
     """An answer that does not fit is asked for again, saying what was wrong; then the run fails."""

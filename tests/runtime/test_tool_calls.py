@@ -227,6 +227,23 @@ async def test_a_long_result_is_cut_in_the_middle(own: Any, default: Any, kept: 
     assert "left out" in entry.output
 
 
+async def test_texts_among_parts_are_capped_together() -> None:
+    """Parts without text stay; the texts beside them share the cap."""
+
+    @tool
+    def show() -> list[Any]:
+        """Show."""
+        return ["a" * 90, ImagePart(url="u"), "b" * 90]
+
+    entry = await output_of(
+        scripted(call("show"), text("ok"), tools=[show], max_tool_output_chars=100)
+    )
+    first, image, last = entry.parts
+    assert (first, image) == (TextPart("a" * 90), ImagePart(url="u"))
+    assert isinstance(last, TextPart)
+    assert len(last.text) == 10
+
+
 @pytest.mark.parametrize(
     ("value", "output", "parts"),
     [
@@ -235,6 +252,8 @@ async def test_a_long_result_is_cut_in_the_middle(own: Any, default: Any, kept: 
         ({"a": [1, "é"]}, '{"a": [1, "é"]}', ()),
         (TextPart("t"), "", (TextPart("t"),)),
         ([ImagePart(url="u")], "", (ImagePart(url="u"),)),
+        (["see", ImagePart(url="u")], "", (TextPart("see"), ImagePart(url="u"))),
+        (["see", "no part"], '["see", "no part"]', ()),
         ([], "[]", ()),
         ({1}, "[1]", ()),
         (RunBudget, str(RunBudget), ()),
