@@ -43,7 +43,7 @@ class Rule:
         expr: What it asks.
         labels: What it adds to the result.
         annotations: What an alert says; empty for a recording rule.
-        hold: How long an alert's condition must hold, as `10m`; empty for a recording rule.
+        hold: How long an alert's condition must hold, as `10m`; empty: not at all.
     """
 
     name: str
@@ -88,7 +88,7 @@ def recording_rules() -> list[Rule]:
 def alert_rules() -> list[Rule]:
     """Return the alert rules."""
     return [
-        Rule(rule["alert"], rule["expr"], rule["labels"], rule["annotations"], rule["for"])
+        Rule(rule["alert"], rule["expr"], rule["labels"], rule["annotations"], rule.get("for", ""))
         for rule in _rules(RULES / "alerts.yml")
     ]
 
