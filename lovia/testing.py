@@ -63,7 +63,8 @@ class AssistantTurn:
         content: Its text.
         tool_calls: The calls it asks for.
         reasoning: What it thought before.
-        usage: What the call reports; ``None`` leaves that to the provider.
+        usage: What the call reports, before it breaks if it does; ``None`` leaves that to the
+            provider.
         finish_reason: Why it ended; ``tool_calls`` or ``stop`` by default.
         error: Raised after everything else was streamed, as by a connection that breaks.
     """
@@ -225,6 +226,8 @@ class ScriptedProvider:
         for delta in _deltas(turn, self.name):
             yield delta
         if turn.error is not None:
+            if turn.usage is not None:
+                yield UsageDelta(turn.usage.clone())
             raise turn.error
         usage = turn.usage or self._usage_of(request, turn)
         if usage is not None:

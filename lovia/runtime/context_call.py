@@ -130,6 +130,7 @@ async def _answer(run: RunState, ask: Callable[[], Awaitable[Any]]) -> ContextPo
     """
     policy, transcript = run.active.policy, run.entries
     length, last = len(transcript), transcript[-1]
+    run.policy_revision = None  # only here does the policy touch its memory
     with SummaryShare(run.ctx.usage), run.interrupt.allowed("pass"):
         returned = await ask()
     await run.emitter.flush()

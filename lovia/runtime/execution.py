@@ -87,6 +87,8 @@ async def _run(run: RunState) -> RunResult:
         saved = await find_run(run.options.checkpoint)
     except Exception as error:  # noqa: BLE001 - raised below, inside the span of the run
         failure = error
+    if saved is not None:
+        ctx.usage.add(saved.usage)
     if saved is not None and saved.status == "completed":
         return await replay(run, saved)
     name = saved.agent_name if saved is not None else getattr(run.options.agent, "name", "")
@@ -175,7 +177,10 @@ async def _settle_checkpoint(run: RunState) -> None:
     if run.waiting:
         await run.journal.save(run, SUSPENDED)
     elif checkpoint.delete_on_success:
-        await run.journal.delete()
+        try:
+            await run.journal.delete()
+        except Exception as error:  # noqa: BLE001 - the run has its result
+            _log.warning("Run %r completed and could not be deleted: %s", run.ctx.run_id, error)
 
 
 def _suspended(run: RunState) -> RunSuspended:

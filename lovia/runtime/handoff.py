@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from lovia.errors import InvalidToolArguments, UserError
+from lovia.runtime.spans import actor
 from lovia.tools import Tool, parse_arguments
 from lovia.transcript.entries import ToolResultEntry
+from lovia_otel import logs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -100,6 +102,8 @@ class HandoffSlot:
             if inspect.isawaitable(outcome):
                 await outcome
         self.restore(handoff)
+        source, target = ctx.agent.name, handoff.target.name
+        logs.agent_handoff(source=source, target=target, pending=True, actor=actor(ctx))
         return _transferred(handoff, args)
 
     def fired(self, handoff: Handoff, call: ToolCallEntry) -> ToolResultEntry:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
+from pydantic_core import to_jsonable_python
 
 from lovia.runtime.carrying import carried_through
 from lovia.runtime.endings import Ending
@@ -108,6 +109,7 @@ class Journal:
 
     def _head(self, run: RunState, log: LogMark, ending: Ending | None) -> RunHead:
         ctx, pending = run.ctx, run.handoff.pending
+        run.policy_revision = run.policy_revision or revision_of(run.policy_state)
         ending = ending or Ending("running")
         progress = run.progress()
         open_since = log.entries if progress.reply_at is None else progress.reply_at
@@ -115,9 +117,9 @@ class Journal:
         return RunHead(
             agent_name=run.active.agent.name,
             usage=ctx.usage.clone(),
-            turns=ctx.turn,
+            turns=run.answered_turns,
             status=ending.status,
-            output=ending.output,
+            output=to_jsonable_python(ending.output, fallback=str),
             error=ending.error,
             last_input_tokens=run.last_input_tokens,
             context_state=run.policy_state,
@@ -125,7 +127,7 @@ class Journal:
             pending_handoff=pending.target.name if pending is not None else None,
             started_at=run.started_at,
             outcome=ending.outcome,
-            context_revision=revision_of(run.policy_state),
+            context_revision=run.policy_revision,
             log=log,
             progress=replace(progress, begun=tuple(sorted(self._begun))),
             session=run.session,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lovia.context.compat import CompactRequestAdapter, as_result
+from lovia.context.compact_protocol import CompactPolicyAdapter
+from lovia.context.compat import as_result
 from lovia.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def as_policy(policy: Any) -> ContextPolicy:
         ready: ContextPolicy = policy
         return ready
     if callable(getattr(policy, "compact", None)):
-        return CompactRequestAdapter(policy)
+        return CompactPolicyAdapter(policy)
     raise UserError(
         f"{type(policy).__name__} is no context policy.",
         hint="A policy has `async def apply(self, entries, *, ctx)`.",

@@ -76,10 +76,12 @@ async def journal_for(
 
 
 def restore(run: RunState, saved: RunSnapshot) -> None:
-    """Put the state of a saved run into a new one, behind what its conversation had before."""
+    """Put the state of a saved run into a new one, behind what its conversation had before.
+
+    What was spent before is in the run's usage already: it is no part of the span of this life.
+    """
     ctx, progress = run.ctx, saved.progress
     run.append(saved.entries)
-    ctx.usage.add(saved.usage)
     ctx.turn = saved.turns
     run.policy_state = saved.context_state
     run.last_input_tokens = saved.last_input_tokens

@@ -50,6 +50,7 @@ class RunState:
         plugins: What the agents' plugins bring.
         log: What earlier requests of the run held, for sizes and prefix reuse.
         policy_state: The memory of each policy, JSON-safe, by the policy's kind.
+        policy_revision: Names the content of that memory; ``None`` when it has to be found out.
         last_input_tokens: Prompt tokens of the last model call as the provider counted them;
             ``None`` before the first and after a pass changed the view.
         finish_reason: Why the last answer ended, in the provider's word.
@@ -57,6 +58,7 @@ class RunState:
         unmeasured: The last pass, until the provider has counted its view.
         repairs: Answers that did not have the requested type.
         own_start: Where in the transcript this run's own entries begin.
+        asking: Whether a turn has begun and the model has not answered.
         reply: The model's last answer, until its turn is finished.
         begun: Calls of that answer that had begun when the run was saved, by their position among
             the run's own entries; with a result where one was kept.
@@ -78,12 +80,14 @@ class RunState:
     plugins: PluginSet = field(default_factory=PluginSet)
     log: RequestLog = field(default_factory=RequestLog)
     policy_state: dict[str, dict[str, Any]] = field(default_factory=dict)
+    policy_revision: str | None = None
     last_input_tokens: int | None = None
     finish_reason: str | None = None
     compactions: int = 0
     unmeasured: UnmeasuredPass | None = None
     repairs: int = 0
     own_start: int = 0
+    asking: bool = False
     reply: TurnReply | None = None
     begun: dict[int, ToolResultEntry | None] = field(default_factory=dict)
     waiting: dict[int, str] = field(default_factory=dict)
@@ -94,7 +98,11 @@ class RunState:
     started_at: float = field(default_factory=time.time)
     seconds_before: float = 0.0
     traceparent: str | None = None
-    _since: float = field(default_factory=time.monotonic)
+    _since: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin to measure for how long the run is going."""
+        self._since = time.monotonic()
 
     @property
     def ctx(self) -> RunContext[Any]:
@@ -110,6 +118,11 @@ class RunState:
     def entries(self) -> list[TranscriptEntry]:
         """The transcript."""
         return self.ctx.entries
+
+    @property
+    def answered_turns(self) -> int:
+        """How many turns the model has answered; one that it has not is begun again."""
+        return self.ctx.turn - self.asking
 
     @property
     def own_length(self) -> int:

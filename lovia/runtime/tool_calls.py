@@ -127,6 +127,7 @@ class _Batch:
             await self._until_idle()
             if self._failure is not None:
                 return
+            self._run.checkpoint("tool_preflight")  # waiting took its time
         if self._run.journal is not None:
             await self._run.journal.begin(self._run, self._calls[index][0])
         self._begun = index + 1
