@@ -181,9 +181,7 @@ class CompactingContextPolicy:
     def _replay(self, call: Call) -> ContextPolicyResult:
         """Return the view as earlier decisions give it; no pass, no span."""
         view = call.memory.view
-        call.memory.sent = len(view.transcript)
-        call.memory.last_raw = call.size.raw
-        call.memory.stale_count = None
+        call.memory.prepared(call.model, call.size.raw)
         sizes = call.sizes(call.size.tokens)
         if view.is_original:
             return ContextPolicyResult(call.entries, changed=False, sizes=sizes)
@@ -199,6 +197,7 @@ class CompactingContextPolicy:
             report = await run.run(stages_for(trigger, self.stages))
         except BaseException:
             if call.memory.view.decisions != before:
+                call.memory.stale_count = call.ctx.last_input_tokens
                 self._desk.save(call)
             raise
         call = replace(call, limits=report.limits)
@@ -235,8 +234,7 @@ class CompactingContextPolicy:
         if changed:
             memory.view.adopt(report.decisions, report.rendered)
             memory.stale_count = call.ctx.last_input_tokens
-        memory.sent = len(memory.view.transcript)
-        memory.last_raw = memory.view.view_tokens + call.overhead
+        memory.prepared(call.model, memory.view.view_tokens + call.overhead)
         self._desk.save(call)
 
     def _result(self, call: Call, report: PassReport) -> ContextPolicyResult:

@@ -121,7 +121,8 @@ class CallDesk:
         self._store.write(call.memory, call.ctx)
 
     def _facts(self, model: str, memory: SessionMemory) -> ModelFacts:
-        return memory.models.get(model) or self._models.get(model) or ModelFacts()
+        own, shared = memory.models.get(model), self._models.get(model)
+        return (own or ModelFacts()).with_others(shared or ModelFacts())
 
     def _measure(
         self,
@@ -133,8 +134,10 @@ class CallDesk:
     ) -> RequestSize:
         """Size the request, and learn from the provider's count of the one before."""
         facts, reported = self._facts(model, memory), ctx.last_input_tokens
-        if reported is not None and reported == memory.stale_count:
-            reported = None  # it was taken before a pass changed the view
+        if memory.last_model not in {None, model}:
+            memory.stale_count = reported  # another model counted
+        if reported == memory.stale_count:
+            reported = None
         if reported is not None and memory.last_raw and reported != memory.last_count:
             learned = facts.observe(memory.last_raw, reported)
             memory.last_count = reported  # one count speaks of one request

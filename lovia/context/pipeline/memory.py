@@ -66,8 +66,9 @@ class SessionMemory:
         stall: Useless passes in a row, or ``None``.
         sent: How many entries of the transcript a request was prepared from.
         last_raw: Counted tokens of the request that was prepared last.
+        last_model: The model that it was prepared for.
         last_count: The provider's count that was learned from last.
-        stale_count: The provider's count that was taken before a pass changed the view.
+        stale_count: A count of the provider that speaks of no request as they are now.
         overhead: Counted tokens beside the entries, with the request parts they were counted for.
     """
 
@@ -79,6 +80,7 @@ class SessionMemory:
     models: dict[str, ModelFacts] = field(default_factory=dict)
     stall: Stall | None = None
     sent: int = 0
+    last_model: str | None = None
     last_raw: int | None = None
     last_count: int | None = None
     stale_count: int | None = None
@@ -90,6 +92,11 @@ class SessionMemory:
         if len(self.chain) < length:
             self.chain.extend(self.view.transcript[len(self.chain) : length])
         return self.chain.value(length)
+
+    def prepared(self, model: str, raw: int) -> None:
+        """Take note of a request that is ready to be sent: for whom, and its counted tokens."""
+        self.sent = len(self.view.transcript)
+        self.last_model, self.last_raw = model, raw
 
     def saved(self) -> dict[str, Any]:
         """Return the JSON-safe form that outlives the process."""

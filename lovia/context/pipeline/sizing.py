@@ -58,6 +58,12 @@ class ModelFacts:
         window = reported_window if reported_window and reported_window > 0 else max(request - 1, 1)
         return replace(self, window=min(window, self.window or window))
 
+    def with_others(self, others: ModelFacts) -> ModelFacts:
+        """Add what was learned elsewhere: a ratio where there is none, and the smaller window."""
+        windows = [window for window in (self.window, others.window) if window is not None]
+        ratio = self.ratio if self.ratio is not None else others.ratio
+        return ModelFacts(ratio, min(windows, default=None))
+
     def to_json(self) -> dict[str, Any]:
         """Return the JSON-safe form."""
         return {"ratio": self.ratio, "window": self.window}
