@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         ArchiveRef,
         AutoSummaryStage,
         CompactingContextPolicy,
+        Compaction,
         CompactionArchive,
         ContextPolicy,
         ContextPolicyResult,
@@ -138,6 +139,7 @@ __all__ = [
     "CheckpointOptions",
     "Checkpointer",
     "CompactingContextPolicy",
+    "Compaction",
     "CompactionArchive",
     "ContextOverflowError",
     "ContextPolicy",
@@ -222,6 +224,7 @@ _HOMES = {
         "ArchiveRef",
         "AutoSummaryStage",
         "CompactingContextPolicy",
+        "Compaction",
         "CompactionArchive",
         "ContextPolicy",
         "ContextPolicyResult",
@@ -331,7 +334,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 def __getattr__(name: str) -> Any:
     home = _HOME_OF.get(name)
     if home is None:
-        raise AttributeError(f"module 'lovia' has no attribute {name!r}")
+        return import_module("lovia.events.former").former_event(name, __name__)
     value = getattr(import_module(home), name)
     globals()[name] = value
     return value

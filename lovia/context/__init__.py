@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from lovia.context.archive import CompactionArchive, FileCompactionArchive
+from lovia.context.compact_protocol import CompactionRequest, ContextResult
 from lovia.context.compacting import CompactingContextPolicy
+from lovia.context.compaction import Compaction
 from lovia.context.compat import (
     NoopContextPolicy,
     SummarizingContextPolicy,
@@ -30,14 +32,18 @@ from lovia.context.stages import (
 )
 from lovia.context.summarizer import ExtractiveSummarizer, LLMSummarizer, Summarizer, Summary
 from lovia.context.summary_entry import make_summary_entry
+from lovia.events.former import former_event
 
 __all__ = [
     "ArchiveRef",
     "AutoSummaryStage",
     "CompactingContextPolicy",
+    "Compaction",
     "CompactionArchive",
+    "CompactionRequest",
     "ContextPolicy",
     "ContextPolicyResult",
+    "ContextResult",
     "ContextSizes",
     "ContextStage",
     "ExtractiveSummarizer",
@@ -59,3 +65,7 @@ __all__ = [
     "extract_compaction_summary",
     "make_summary_entry",
 ]
+
+
+def __getattr__(name: str) -> object:
+    return former_event(name, __name__)

@@ -39,4 +39,5 @@ def compacted_event(
         stages=result.stages,
         usage=result.usage,
         pass_id=result.metadata.get("pass_id"),
+        detail=tuple(map(str, result.metadata.get("detail", ()))),
     )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lovia.context.compacting import CompactingContextPolicy
 from lovia.context.policy import ContextPolicyResult, PolicyContext
@@ -14,12 +13,7 @@ from lovia.transcript.entries import InputEntry, TranscriptEntry
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lovia.errors import ContextOverflowError
-    from lovia.usage import Usage
-
 __all__ = [
-    "CompactRequest",
-    "CompactRequestAdapter",
     "NoopContextPolicy",
     "SummarizingContextPolicy",
     "as_result",
@@ -82,78 +76,3 @@ def as_result(
     return ContextPolicyResult(
         view, changed, summary=summary, view="compacted" if changed else "original"
     )
-
-
-class CompactRequest:
-    """What a policy of the 0.9 line reads in ``compact(req)``.
-
-    Attributes:
-        entries: The transcript.
-        provider: The provider that will be called.
-        model: The model that will answer.
-        tools: The request's tools.
-        last_input_tokens: Prompt tokens of the last call.
-        overflow: Whether the provider refused the last request.
-        reported_window: The window that its refusal named.
-        scratch: The policy's memory, saved with checkpoint and session.
-        usage: Where it reports what its own model calls spend.
-    """
-
-    def __init__(
-        self, entries: list[TranscriptEntry], ctx: PolicyContext, error: ContextOverflowError | None
-    ) -> None:
-        self.entries = entries
-        self.provider: Any = ctx.provider
-        self.model: str | None = ctx.model
-        self.tools: Sequence[Any] = ctx.tools
-        self.last_input_tokens: int | None = ctx.last_input_tokens
-        self.overflow: bool = error is not None
-        self.reported_window: int | None = error.reported_window if error else None
-        self.scratch: dict[str, Any] = ctx.state.setdefault("scratch", {})
-        self.usage: Usage = ctx.usage
-
-
-class CompactRequestAdapter:
-    """Lets a policy with ``async compact(req)`` serve where ``apply`` is expected.
-
-    Args:
-        policy: The policy of the 0.9 line.
-    """
-
-    def __init__(self, policy: Any) -> None:
-        self.wrapped = policy
-
-    async def apply(
-        self, entries: list[TranscriptEntry], *, ctx: PolicyContext
-    ) -> ContextPolicyResult:
-        """Ask the wrapped policy for its view."""
-        return await self._compact(entries, ctx, None)
-
-    async def apply_reactive(
-        self, entries: list[TranscriptEntry], *, ctx: PolicyContext, error: ContextOverflowError
-    ) -> ContextPolicyResult:
-        """Ask the wrapped policy for a smaller view."""
-        return await self._compact(entries, ctx, error)
-
-    def tools(self) -> list[Any]:
-        """Return the wrapped policy's tools."""
-        tools = getattr(self.wrapped, "tools", None)
-        return list(tools()) if callable(tools) else []
-
-    async def _compact(
-        self, entries: list[TranscriptEntry], ctx: PolicyContext, error: ContextOverflowError | None
-    ) -> ContextPolicyResult:
-        outcome = self.wrapped.compact(CompactRequest(entries, ctx, error))
-        result = await outcome if inspect.isawaitable(outcome) else outcome
-        view = list(result.entries)
-        changed = bool(getattr(result, "changed", view != entries))
-        compacted = bool(getattr(result, "compacted", False))
-        kind = "compacted" if compacted else ("replayed" if changed else "original")
-        return ContextPolicyResult(
-            view,
-            changed,
-            summary=getattr(result, "summary", None),
-            metadata={"detail": list(getattr(result, "detail", ()) or ())},
-            outcome="compacted" if compacted else None,
-            view=kind,  # type: ignore[arg-type] # one of the three words above
-        )

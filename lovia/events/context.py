@@ -34,7 +34,7 @@ class CompactionNotice:
         tokens_before: Request tokens without this pass.
         tokens_after: Request tokens with it.
         history_tokens: The whole transcript as a request.
-        detail: One sentence for each stage that acted.
+        detail: What was done, in sentences: one for each stage that acted, or the policy's own.
     """
 
     reason: str | None
@@ -84,6 +84,8 @@ class ContextCompacted(ContextEvent):
         stages: What each stage did.
         usage: What the pass's own model calls spent.
         pass_id: The pass, as telemetry names it.
+        detail: Sentences for people, of a policy that writes its own; otherwise the stages' notes
+            are shown.
     """
 
     session_id: str | None
@@ -102,6 +104,7 @@ class ContextCompacted(ContextEvent):
     stages: tuple[StageRecord, ...] = ()
     usage: Usage = field(default_factory=Usage)
     pass_id: str | None = None
+    detail: tuple[str, ...] = ()
 
     @property
     def freed(self) -> int | None:
@@ -120,7 +123,8 @@ class ContextCompacted(ContextEvent):
             tokens_before=self.tokens_before_estimate,
             tokens_after=self.tokens_after_estimate,
             history_tokens=self.history_tokens_estimate,
-            detail=tuple(
+            detail=self.detail
+            or tuple(
                 f"{s.name}: {s.note}" for s in self.stages if s.note and s.outcome == "applied"
             ),
         )
