@@ -117,7 +117,7 @@ def renamed(old: Mapping[str, Any]) -> dict[str, Any]:
             message = f"CompactingContextPolicy has no setting {name!r}."
             raise UserError(message, hint=hint)
         message = f"{name} is now called {OLD_NAMES[name]}."
-        warnings.warn(message, DeprecationWarning, stacklevel=4)
+        warnings.warn(message, DeprecationWarning, stacklevel=3)
         new[OLD_NAMES[name]] = value
     return new
 

@@ -21,6 +21,7 @@ from lovia.events.context import (
     ContextCompacted,
     SummaryFoldCompleted,
 )
+from lovia.events.former import former_event
 from lovia.events.run import (
     ApprovalRequired,
     HandoffOccurred,
@@ -75,3 +76,7 @@ __all__ = [
     "TurnStarted",
     "UserMessageInjected",
 ]
+
+
+def __getattr__(name: str) -> object:
+    return former_event(name, __name__)
