@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lovia_otel import names
 from lovia_otel.foreign.passes import ObservedPass
+from lovia_otel.foreign.twins import Watch, listening
 from lovia_otel.guard import guarded
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from lovia_otel.foreign.twins import Method
 
 Begin = Callable[[Sequence[Any] | None, str], ObservedPass]
 
@@ -96,3 +99,33 @@ class Handover:
     def _rejected(self, request: Any, error: BaseException) -> None:
         self._rejection = error
         self._start(request.messages, names.TRIGGER_OVERFLOW)
+
+
+class HandoverWatch(Watch):
+    """Watches middleware that works around a model call."""
+
+    def handover(self, middleware: Any, request: Any) -> Handover:
+        """Return the passes of one request."""
+        raise NotImplementedError
+
+    def watch_wrap_model_call(self, inner: Method) -> Method:
+        """Make what happens around the calls of the handler passes."""
+
+        def wrap(middleware: Any, request: Any, handler: Any) -> Any:
+            if not listening():
+                return inner(middleware, request, handler)
+            with self.handover(middleware, request) as handover:
+                return inner(middleware, request, handover.call(handler))
+
+        return wrap
+
+    def watch_awrap_model_call(self, inner: Method) -> Method:
+        """Make what happens around the calls of the async handler passes."""
+
+        async def wrap(middleware: Any, request: Any, handler: Any) -> Any:
+            if not listening():
+                return await inner(middleware, request, handler)
+            with self.handover(middleware, request) as handover:
+                return await inner(middleware, request, handover.acall(handler))
+
+        return wrap

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, Final
 from lovia_otel import names
 from lovia_otel._proxy import stand_in
 from lovia_otel.foreign.calls import watched
-from lovia_otel.foreign.handover import Handover
+from lovia_otel.foreign.handover import Handover, HandoverWatch
 from lovia_otel.foreign.langchain_calls import SUMMARIZATION, summary_of
 from lovia_otel.foreign.langchain_facts import (
     APPROXIMATE,
     about_call,
-    measure_of,
-    source_of,
+    counter_of,
+    measure_by,
     target_of,
     trigger_of,
     window_of,
 )
 from lovia_otel.foreign.passes import Moment, ObservedPass, current_pass, now
-from lovia_otel.foreign.sizes import Measure, same, size_by, size_from_bytes
+from lovia_otel.foreign.sizes import Measure, same
 from lovia_otel.foreign.twins import Watch, ancestry, listening
 from lovia_otel.guard import guarded
 
@@ -35,28 +35,19 @@ BASE: Final = "AgentMiddleware"
 _REMOVE_ALL: Final = "__remove_all__"  # the id by which a state update drops all messages
 
 
-class SummarizationWatch(Watch):
-    """Watches middleware that rewrites the agent's messages before a model call."""
-
-    methods = ("before_model", "abefore_model", "_create_summary", "_acreate_summary")
-    base = BASE
+class SummaryWatch(Watch):
+    """Watches how middleware writes summaries."""
 
     def __init__(self, said: Observation) -> None:
         super().__init__()
         self._said = said
 
-    def watch_before_model(self, inner: Method) -> Method:
-        """Make the step before a model call a pass."""
-        return watched(inner, self._begin, _settle_update)
-
-    watch_abefore_model = watch_before_model
-
     def watch__create_summary(self, inner: Method) -> Method:
         """Make the writing of a summary a fold inside a stage."""
 
         def create(middleware: Any, messages: Any, *args: Any, **kwargs: Any) -> Any:
-            with summary_of(messages, measure_of(middleware, self._said)):
-                return inner(middleware, messages, *args, **kwargs)
+            with summary_of(messages, measure_by(counter_of(middleware, self._said))) as summary:
+                return summary.written(inner(middleware, messages, *args, **kwargs))
 
         return create
 
@@ -64,10 +55,23 @@ class SummarizationWatch(Watch):
         """Make the async writing of a summary a fold inside a stage."""
 
         async def create(middleware: Any, messages: Any, *args: Any, **kwargs: Any) -> Any:
-            with summary_of(messages, measure_of(middleware, self._said)):
-                return await inner(middleware, messages, *args, **kwargs)
+            with summary_of(messages, measure_by(counter_of(middleware, self._said))) as summary:
+                return summary.written(await inner(middleware, messages, *args, **kwargs))
 
         return create
+
+
+class SummarizationWatch(SummaryWatch):
+    """Watches middleware that rewrites the agent's messages before a model call."""
+
+    methods = ("before_model", "abefore_model", "_create_summary", "_acreate_summary")
+    base = BASE
+
+    def watch_before_model(self, inner: Method) -> Method:
+        """Make the step before a model call a pass."""
+        return watched(inner, self._begin, _settle_update)
+
+    watch_abefore_model = watch_before_model
 
     def _begin(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> ObservedPass | None:
         if not listening():
@@ -84,13 +88,13 @@ class SummarizationWatch(Watch):
         return ObservedPass(
             state["messages"],
             about=about,
-            measure=measure_of(middleware, self._said),
+            measure=measure_by(counter_of(middleware, self._said)),
             subject=middleware,
             lazy=True,
         )
 
 
-class ContextEditingWatch(Watch):
+class ContextEditingWatch(HandoverWatch):
     """Watches middleware that edits the messages of one model call."""
 
     methods = ("wrap_model_call", "awrap_model_call")
@@ -115,29 +119,9 @@ class ContextEditingWatch(Watch):
 
         return {"edits": property(edits, replace)}
 
-    def watch_wrap_model_call(self, inner: Method) -> Method:
-        """Make what happens before the handler is called a pass."""
+    def handover(self, middleware: Any, request: Any) -> Handover:
+        """Return the passes of one request, each of which starts from all messages."""
 
-        def wrap(middleware: Any, request: Any, handler: Any) -> Any:
-            if not listening():
-                return inner(middleware, request, handler)
-            with self._handover(middleware, request) as handover:
-                return inner(middleware, request, handover.call(handler))
-
-        return wrap
-
-    def watch_awrap_model_call(self, inner: Method) -> Method:
-        """Make what happens before the async handler is called a pass."""
-
-        async def wrap(middleware: Any, request: Any, handler: Any) -> Any:
-            if not listening():
-                return await inner(middleware, request, handler)
-            with self._handover(middleware, request) as handover:
-                return await inner(middleware, request, handover.acall(handler))
-
-        return wrap
-
-    def _handover(self, middleware: Any, request: Any) -> Handover:
         def begin(view: Sequence[Any] | None, trigger: str) -> ObservedPass:
             about = about_call(
                 middleware, self._said, model=request.model, trigger=trigger, per_call=True
@@ -154,14 +138,12 @@ class ContextEditingWatch(Watch):
         return Handover(begin, lambda observed: True if observed.opened else None)
 
     def _measure(self, middleware: Any, request: Any) -> Measure:
-        if self._said.counter is not None:
-            return size_by(self._said.counter)
-        counter = getattr(middleware, "token_counter", None)
+        counter = counter_of(middleware, self._said)
         if counter is None and getattr(middleware, "token_count_method", None) == "model":
             counter = request.model.get_num_tokens_from_messages
         if counter is None:
             counter = getattr(sys.modules.get("langchain_core.messages.utils"), APPROXIMATE, None)
-        return size_from_bytes if counter is None else size_by(counter, source_of(counter))
+        return measure_by(counter)
 
 
 def _settle_update(observed: ObservedPass, update: Any) -> None:
@@ -169,8 +151,7 @@ def _settle_update(observed: ObservedPass, update: Any) -> None:
     messages = None if update is None else update.get("messages")
     if not messages or getattr(messages[0], "id", None) != _REMOVE_ALL:
         return
-    after = list(messages[1:])
-    observed.settle(after, reason=SUMMARIZATION, summary=lambda: str(after[0].content))
+    observed.settle(list(messages[1:]), reason=SUMMARIZATION)
 
 
 def _staged(edit: Any) -> Method:

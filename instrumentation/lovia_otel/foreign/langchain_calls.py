@@ -30,19 +30,33 @@ SUMMARIZATION: Final = "summarization"  # what the stage that writes a summary i
 _heard: ContextVar[Any] = ContextVar("lovia_otel_langchain_calls", default=None)
 
 
+class Summary:
+    """A summary that is being written: :meth:`written` takes its text and returns it."""
+
+    def __init__(self) -> None:
+        self.text: Any = None
+
+    def written(self, text: Any) -> Any:
+        """Note what was written."""
+        self.text = text
+        return text
+
+
 @contextmanager
-def summary_of(messages: Sequence[Any], measure: Measure) -> Iterator[None]:
+def summary_of(messages: Sequence[Any], measure: Measure) -> Iterator[Summary]:
     """Record the writing of a summary of ``messages`` as a fold in the pass that is under way."""
-    observed = current_pass()
+    observed, summary = current_pass(), Summary()
     if observed is None or not observed.live:
-        yield
+        yield summary
         return
     observed.last_stage(SUMMARIZATION)
     size = _measured(measure, messages)
-    with fold_scope(index=0, tokens=size.tokens, entries=size.entries) as fold:
+    index, observed.folds = observed.folds, observed.folds + 1
+    with fold_scope(index=index, tokens=size.tokens, entries=size.entries) as fold:
         with _model_calls(observed) as calls:
-            yield
-        fold.settle(attempts=calls.count or None)
+            yield summary
+        fold.settle(summary_tokens=calls.output_tokens, attempts=calls.count or None)
+        observed.tell_summary(lambda: str(summary.text))
 
 
 @quietly(Size(None, None))
@@ -67,6 +81,7 @@ class Calls:
 
     def __init__(self, observed: ObservedPass) -> None:
         self.count = 0
+        self.output_tokens: int | None = None  # of the last call that answered
         self._observed = observed
         self._open: dict[Any, ChatScope] = {}
 
@@ -97,6 +112,7 @@ class Calls:
             spent = _settle(scope, result)
         finally:
             scope.close()
+        self.output_tokens = spent.summary_output_tokens
         self._observed.spend(spent)
 
     @guarded

@@ -19,9 +19,13 @@ APPROXIMATE: Final = "count_tokens_approximately"  # LangChain's counter that di
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
-def measure_of(middleware: Any, said: Observation) -> Measure:
-    """Return the measure of a middleware with a ``token_counter``."""
-    counter: Counter | None = said.counter or getattr(middleware, "token_counter", None)
+def counter_of(middleware: Any, said: Observation) -> Counter | None:
+    """Return what counts for a middleware: what was said, else its own ``token_counter``."""
+    return said.counter or getattr(middleware, "token_counter", None)
+
+
+def measure_by(counter: Counter | None) -> Measure:
+    """Return the measure that asks this counter, or the bytes where there is none."""
     return size_from_bytes if counter is None else size_by(counter, source_of(counter))
 
 
@@ -39,7 +43,7 @@ def about_call(middleware: Any, said: Observation, *, model: Any, **known: Any) 
     thread = (config.get("configurable") or {}).get("thread_id")
     facts = _model_facts(model)
     return PassAbout(
-        policy=said.name_of(middleware),
+        policy=said.name or middleware.name,
         agent=None if agent is None else str(agent),
         session_id=None if thread is None else str(thread),
         model=facts.get("ls_model_name"),

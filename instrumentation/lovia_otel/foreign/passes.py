@@ -122,7 +122,7 @@ class ObservedPass:
         self.about = about
         self.live = False  # under way, and somebody listens
         self.folds = 0  # of summaries, so far
-        self._given = before
+        self.given = before
         self.measure = safely(measure)
         self._subject = subject
         self._lazy = lazy
@@ -214,6 +214,11 @@ class ObservedPass:
         """Add what a summary call spent; it counts whatever becomes of the pass."""
         self._spent += spent
 
+    def tell_summary(self, summary: Content) -> None:
+        """Offer the new summary's text, which is built only where content may leave."""
+        if self._scope is not None:
+            self._scope.content(summary=summary)
+
     @guarded
     def settle(
         self,
@@ -252,8 +257,8 @@ class ObservedPass:
             self._open()
         if self._last_stage is not None:
             self._settle_last_stage(self._last_stage, changed=changed)
-        if summary is not None and self._scope is not None:
-            self._scope.content(summary=summary)
+        if summary is not None:
+            self.tell_summary(summary)
 
     @property
     def opened(self) -> bool:
@@ -286,7 +291,7 @@ class ObservedPass:
 
     @guarded
     def _note_before(self) -> None:
-        self._before = tuple(self._given)  # the policy may edit the list itself
+        self._before = tuple(self.given)  # the policy may edit the list itself
         self._size = self._after = self.measure(self._before)
         self._history = self._size if self._whole is None else self.measure(self._whole)
 
