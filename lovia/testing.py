@@ -35,11 +35,13 @@ from lovia.transcript.entries import (
     ToolCallEntry,
     TranscriptEntry,
 )
+from lovia.transcript.messages import ToolCall, entries_to_messages
 from lovia.usage import Usage
 
 if TYPE_CHECKING:
     from lovia.providers.base import ModelSettings
     from lovia.tokens.counter import TokenCounter
+    from lovia.transcript.messages import Message
 
 __all__ = [
     "AssistantTurn",
@@ -70,7 +72,7 @@ class AssistantTurn:
     """
 
     content: str | None = None
-    tool_calls: tuple[ToolCallEntry, ...] = ()
+    tool_calls: Sequence[ToolCall] = ()
     reasoning: str | None = None
     usage: Usage | None = None
     finish_reason: str | None = None
@@ -115,14 +117,14 @@ def call(
     name: str, args: Mapping[str, Any] | str | None = None, *, call_id: str | None = None
 ) -> AssistantTurn:
     """Return a turn that asks for one tool call; ``args`` as text is sent as it is."""
-    return AssistantTurn(tool_calls=(_entry(name, args, call_id or f"call_{name}"),))
+    return AssistantTurn(tool_calls=(_tool_call(name, args, call_id or f"call_{name}"),))
 
 
 def batch(*specs: tuple[Any, ...]) -> AssistantTurn:
     """Return a turn that asks for several calls: ``(name, args)`` or ``(name, args, call_id)``."""
     calls = []
     for index, (name, args, *rest) in enumerate(specs):
-        calls.append(_entry(name, args, rest[0] if rest else f"call_{index}_{name}"))
+        calls.append(_tool_call(name, args, rest[0] if rest else f"call_{index}_{name}"))
     return AssistantTurn(tool_calls=tuple(calls))
 
 
@@ -183,9 +185,9 @@ class ScriptedProvider:
         self._counter = counter or _default_counter()
 
     @property
-    def calls(self) -> list[list[TranscriptEntry]]:
-        """The entries of each request."""
-        return [request.entries for request in self.requests]
+    def calls(self) -> list[list[Message]]:
+        """Each request as chat messages, the system prompt first."""
+        return [entries_to_messages(request.entries) for request in self.requests]
 
     def context_window(self) -> int | None:
         """Return the context window in tokens, or ``None``."""
@@ -266,9 +268,8 @@ class ScriptedProvider:
         return Usage(input_tokens=request.tokens, output_tokens=self._counter.entries(answer))
 
 
-def _entry(name: str, args: Mapping[str, Any] | str | None, call_id: str) -> ToolCallEntry:
-    written = args if isinstance(args, str) else json.dumps(args or {})
-    return ToolCallEntry(call_id, name, written)
+def _tool_call(name: str, args: Mapping[str, Any] | str | None, call_id: str) -> ToolCall:
+    return ToolCall(call_id, name, args if isinstance(args, str) else json.dumps(args or {}))
 
 
 def _deltas(turn: AssistantTurn, provider: str) -> Iterable[ModelDelta]:
@@ -278,8 +279,8 @@ def _deltas(turn: AssistantTurn, provider: str) -> Iterable[ModelDelta]:
         yield EntryCompletedDelta(ReasoningEntry(turn.reasoning, provider=provider))
     for word in _WORDS.findall(turn.content or ""):
         yield TextDelta(word)
-    for index, entry in enumerate(turn.tool_calls):
-        yield ToolCallDelta(index, entry.call_id, entry.name, entry.arguments)
+    for index, asked in enumerate(turn.tool_calls):
+        yield ToolCallDelta(index, asked.id, asked.name, asked.arguments)
 
 
 def _entries(turn: AssistantTurn, provider: str) -> Iterable[EntryCompletedDelta]:
@@ -287,7 +288,9 @@ def _entries(turn: AssistantTurn, provider: str) -> Iterable[EntryCompletedDelta
         yield EntryCompletedDelta(ReasoningEntry(turn.reasoning, provider=provider))
     if turn.content:
         yield EntryCompletedDelta(AssistantTextEntry(turn.content))
-    yield from map(EntryCompletedDelta, turn.tool_calls)
+    for asked in turn.tool_calls:
+        entry = ToolCallEntry(asked.id, asked.name, asked.arguments)
+        yield EntryCompletedDelta(entry)
 
 
 def _looks_like_summary_request(entries: Sequence[TranscriptEntry]) -> bool:

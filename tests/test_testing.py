@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lovia import ContextOverflowError, InputEntry, ProviderError, Usage, UserError
+from lovia import ContextOverflowError, InputEntry, ProviderError, Usage, UserError, user
 from lovia.context.summarizer.prompts import system_prompt
 from lovia.providers.reply import ModelReply
 from lovia.testing import ScriptedProvider, batch, broken, call, text
@@ -67,7 +67,8 @@ async def test_it_remembers_what_it_was_sent() -> None:
     await ask(provider, sent, tools=TOOLS)
     sent.append(InputEntry("user", "more"))
     await ask(provider, sent)
-    assert provider.calls == [ASK, sent]
+    assert [request.entries for request in provider.requests] == [ASK, sent]
+    assert provider.calls == [[user("go")], [user("go"), user("more")]]
     assert [len(request.tools) for request in provider.requests] == [1, 0]
     assert provider.requests[0].tokens > provider.requests[1].tokens
 

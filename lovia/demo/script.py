@@ -183,8 +183,8 @@ def _numbered(turns: Iterator[AssistantTurn]) -> Iterator[AssistantTurn]:
     """Give each call an id of its own, as providers do."""
     for number, turn in enumerate(turns, 1):
         calls = tuple(
-            replace(entry, call_id=f"call_{number:02}_{position}")
-            for position, entry in enumerate(turn.tool_calls, 1)
+            replace(asked, id=f"call_{number:02}_{position}")
+            for position, asked in enumerate(turn.tool_calls, 1)
         )
         yield replace(turn, tool_calls=calls)
 

@@ -81,8 +81,8 @@ async def test_a_run_answers_after_a_bad_summary(answer: Answer) -> None:
     assert "ContextCompacted" not in kinds(seen)
     ended = [event.outcome for event in seen if isinstance(event, events.CompactionEnded)]
     assert ended == ["failed"]
-    (sent,) = provider.calls
-    assert sent == history()
+    (sent,) = provider.requests
+    assert sent.entries == history()
 
 
 @pytest.mark.parametrize(

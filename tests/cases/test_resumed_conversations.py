@@ -92,7 +92,7 @@ async def test_a_run_in_the_same_session_takes_over_the_summary() -> None:
     await Runner.run(agent, "second", **told)
     assert any(request.is_summary for request in first.requests)
     (request,) = second.requests
-    sent = first.calls[-1]
+    sent = first.requests[-1].entries
     assert summaries(sent)
     assert bytes_of(request.entries[: len(sent)]) == bytes_of(sent)
 

@@ -169,7 +169,7 @@ async def test_a_run_goes_on_after_a_tool_answered_with_half_a_character() -> No
     provider = ScriptedProvider([call("fetch"), text("fine"), text("never")])
     agent = scripted(provider=provider, tools=[fetch], context_policy=policy_of())
     result = await Runner.run(agent, f"go {LONE}")
-    for entries in provider.calls:
-        json.dumps(entries_to_json(entries), ensure_ascii=False).encode()
+    for sent in provider.requests:
+        json.dumps(entries_to_json(sent.entries), ensure_ascii=False).encode()
     assert result.entries[0] == U(f"go {LONE}")
     assert result.entries[2] == T("call_fetch", LONE + "x" * 500)
