@@ -183,10 +183,13 @@ class CompactingContextPolicy:
         view = call.memory.view
         call.memory.prepared(call.model, call.size.raw)
         sizes = call.sizes(call.size.tokens)
+        told = {"breaker": self._breaker(call)}
         if view.is_original:
-            return ContextPolicyResult(call.entries, changed=False, sizes=sizes)
+            return ContextPolicyResult(call.entries, changed=False, sizes=sizes, metadata=told)
         entries = list(view.rendered().entries)
-        return ContextPolicyResult(entries, changed=True, sizes=sizes, view="replayed")
+        return ContextPolicyResult(
+            entries, changed=True, sizes=sizes, view="replayed", metadata=told
+        )
 
     async def _compact(
         self, call: Call, trigger: str, *, focus: str | None = None
@@ -242,13 +245,13 @@ class CompactingContextPolicy:
         kind: ViewKind = "original" if view.is_original else "replayed"
         if report.outcome in {"compacted", "partial"}:
             kind = "compacted"
-        breaker = call.memory.breaker.state(self.options.summary_cooldown_seconds)
+        told = {"pass_id": report.pass_id, "breaker": self._breaker(call), **report.folds}
         return ContextPolicyResult(
             entries=call.entries if view.is_original else list(view.rendered().entries),
             changed=not view.is_original,
             summary=report.summary,
             reason=report.reason,
-            metadata={"pass_id": report.pass_id, "breaker": breaker, **report.folds},
+            metadata=told,
             outcome=report.outcome,
             sizes=call.sizes(report.request_after),
             stages=report.records,
@@ -256,6 +259,9 @@ class CompactingContextPolicy:
             view=kind,
             usage=report.usage,
         )
+
+    def _breaker(self, call: Call) -> str:
+        return call.memory.breaker.state(self.options.summary_cooldown_seconds)
 
     async def _announce(self, call: Call, result: ContextPolicyResult, *, reactive: bool) -> None:
         event = compacted_event(result, call.entries, ctx=call.ctx, reactive=reactive)

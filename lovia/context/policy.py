@@ -8,6 +8,7 @@ and *saved* the difference per call between min(history, window) and the request
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -179,6 +180,12 @@ class PolicyContext:
     pressure: Pressure | None = None
     emit: Callable[[ContextEvent], None] | None = None
     pending_calls: frozenset[str] = frozenset()
+
+    def tell(self, event: ContextEvent) -> None:
+        """Tell a live event to whoever listens; a listener that fails changes nothing."""
+        if self.emit is not None:
+            with suppress(Exception):
+                self.emit(event)
 
     def checkpoint(self, name: str) -> None:
         """Pass a named safe point; raises ``RunCancelled`` when a stop was requested."""

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lovia.context.pipeline.removed import save_removed
 from lovia.context.pipeline.report import FoldTally, PassReport, outcome_of, reason_of
@@ -81,7 +81,7 @@ class Pass:
         ctx, facts = self._ctx, self._facts
         ctx.checkpoint("pass")
         checkpoints = ctx.cancel.checkpoints_passed if ctx.cancel else 0
-        self._emit(CompactionStarted(self.id, facts.trigger, facts.size.tokens, ctx.session_id))
+        ctx.tell(CompactionStarted(self.id, facts.trigger, facts.size.tokens, ctx.session_id))
         with self._scope() as scope:
             try:
                 for index, stage in enumerate(stages):
@@ -96,7 +96,7 @@ class Pass:
                 raise
             passed = ctx.cancel.checkpoints_passed - checkpoints if ctx.cancel else None
             self._settle(scope, report, passed)
-        self._emit(CompactionEnded(report.outcome, self.id, report.request_after))
+        ctx.tell(CompactionEnded(report.outcome, self.id, report.request_after))
         return report
 
     def _scope(self) -> PassScope:
@@ -253,7 +253,7 @@ class Pass:
         scope.settle(
             summary_input_tokens=spent.input_tokens, summary_output_tokens=spent.output_tokens
         )
-        self._emit(CompactionEnded(outcome, self.id, self._request))
+        self._ctx.tell(CompactionEnded(outcome, self.id, self._request))
 
     async def _conclude(self) -> PassReport:
         """Weigh what the stages did; a larger request is not used."""
@@ -307,8 +307,3 @@ class Pass:
             summary_input_tokens=report.usage.input_tokens,
             summary_output_tokens=report.usage.output_tokens,
         )
-
-    def _emit(self, event: Any) -> None:
-        if self._ctx.emit is not None:
-            with suppress(Exception):
-                self._ctx.emit(event)

@@ -245,12 +245,10 @@ class _Folding:
         )
 
     def _announce(self) -> None:
-        if self._ctx.emit is None:
-            return
         pass_id = self._ctx.pressure.pass_id if self._ctx.pressure else None
         planned = max(self._planned, self._folded)
         usage = self._spending.since("event")
-        self._ctx.emit(SummaryFoldCompleted(self._folded, planned, usage, pass_id))
+        self._ctx.tell(SummaryFoldCompleted(self._folded, planned, usage, pass_id))
 
 
 async def _plan(units: Sequence[Sequence[TranscriptEntry]], reader: Reader) -> Plan:
