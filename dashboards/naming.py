@@ -50,10 +50,15 @@ def base(name: str, unit: str, kind: Kind) -> str:
     return "_".join(words)
 
 
-def series(metric: Metric) -> tuple[str, ...]:
+def series_of(name: str, unit: str, kind: Kind) -> tuple[str, ...]:
     """Return the names of all series of a metric: one, or three for a histogram."""
-    stem = base(metric.name, metric.unit, metric.kind)
-    return tuple(f"{stem}{suffix}" for suffix in _SUFFIXES[metric.kind])
+    stem = base(name, unit, kind)
+    return tuple(f"{stem}{suffix}" for suffix in _SUFFIXES[kind])
+
+
+def series(metric: Metric) -> tuple[str, ...]:
+    """Return the names of all series of a metric that this project declares."""
+    return series_of(metric.name, metric.unit, metric.kind)
 
 
 def labels(metric: Metric) -> frozenset[str]:

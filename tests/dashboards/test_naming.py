@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from dashboards import naming
-from dashboards.naming import Kind
 from lovia_otel.metrics import METRICS, Metric
+
+if TYPE_CHECKING:
+    from dashboards.naming import Kind
 
 
 @pytest.mark.parametrize(
