@@ -7,6 +7,7 @@ cost next to nothing. :func:`read_recording` reads exported telemetry back.
 
 from __future__ import annotations
 
+from lovia_otel.bridge import EventBridge
 from lovia_otel.configure import TelemetryHandle, configure
 from lovia_otel.content import CaptureMode
 from lovia_otel.counters import record_cancellation, record_handoff
@@ -17,7 +18,7 @@ from lovia_otel.errors import (
     TelemetryError,
     UnobservableError,
 )
-from lovia_otel.observe import observe, register
+from lovia_otel.observe import observe
 from lovia_otel.otlp_json import read_recording
 from lovia_otel.providers import use_providers
 from lovia_otel.recording import LogEvent, MetricPoint, Recording, SpanEvent, SpanLink, SpanRecord
@@ -51,6 +52,7 @@ __all__ = [
     "ChatSizes",
     "CheckpointScope",
     "ConfigurationError",
+    "EventBridge",
     "FoldScope",
     "LogEvent",
     "MetricPoint",
@@ -79,7 +81,6 @@ __all__ = [
     "read_recording",
     "record_cancellation",
     "record_handoff",
-    "register",
     "run_scope",
     "stage_scope",
     "tool_scope",

@@ -25,6 +25,7 @@ from lovia_otel._settings import (
     protocol_of,
     resource_of,
 )
+from lovia_otel.bridge import flush_bridges
 from lovia_otel.content import ContentSettings, Redactor, restore_content, set_content
 from lovia_otel.errors import MissingSdkError
 from lovia_otel.providers import Providers, is_noop, restore_providers, set_providers
@@ -80,6 +81,7 @@ class TelemetryHandle:
 
     def flush(self, seconds: float = 10.0) -> bool:
         """Export what is waiting now; ``False`` if that took longer than ``seconds`` or failed."""
+        flush_bridges(seconds)
         try:
             return self._ended or self._pipeline.flush(seconds)
         except Exception:  # noqa: BLE001 - whatever an exporter raises
@@ -97,6 +99,7 @@ class TelemetryHandle:
                 return
             self._ended = True
         atexit.unregister(self.shutdown)
+        flush_bridges(seconds)
         restore_providers(self._providers, self._previous_providers)
         restore_content(self._content, self._previous_content)
         if not self._pipeline.shutdown(seconds):

@@ -57,9 +57,9 @@ _NOBODY: Final = Actor()
 @guarded
 def compaction_started(
     *,
-    pass_id: str,
-    policy: str,
-    trigger: str,
+    pass_id: str | None,
+    policy: str | None,
+    trigger: str | None,
     tokens_before: int | None = None,
     tokens_target: int | None = None,
     actor: Actor = _NOBODY,

@@ -44,6 +44,11 @@ class _Current:
 _current = _Current()
 
 
+def current() -> Providers:
+    """Return the providers in force, as the very object that was set."""
+    return _current.providers
+
+
 def set_providers(providers: Providers) -> Providers:
     """Use ``providers`` from now on, in every thread, and return those that were in force."""
     previous = _current.providers

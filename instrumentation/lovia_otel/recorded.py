@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
+from lovia_otel import providers
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
@@ -16,21 +18,24 @@ MOST: Final = 10_000  # of each kind
 
 
 class _Recent:
-    """The most recent keys that were added."""
+    """The most recent keys that were added, while the providers of today were in force."""
 
     def __init__(self) -> None:
         self._keys: dict[Hashable, None] = {}
+        self._providers = providers.current()
         self._lock = threading.Lock()
 
     def add(self, key: Hashable) -> None:
         with self._lock:
+            if self._providers is not providers.current():
+                self._keys, self._providers = {}, providers.current()
             self._keys.pop(key, None)
             self._keys[key] = None
             if len(self._keys) > MOST:
                 del self._keys[next(iter(self._keys))]
 
     def __contains__(self, key: Hashable) -> bool:
-        return key in self._keys
+        return self._providers is providers.current() and key in self._keys
 
 
 runs: Final = _Recent()  # ids of runs that had a scope

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lovia_otel import recorded
+from lovia_otel import recorded, use_providers
 from lovia_otel.recorded import MOST, view_key
 
 
@@ -16,6 +16,17 @@ def test_only_the_most_recent_are_kept() -> None:
     assert 0 in recent
     assert "new" in recent
     assert 1 not in recent
+
+
+def test_what_went_elsewhere_is_not_recorded() -> None:
+    """Telemetry that other providers got is none that today's have."""
+    recent = recorded._Recent()
+    recent.add("p1")
+    with use_providers():
+        assert "p1" not in recent
+        recent.add("p2")
+        assert "p2" in recent
+    assert "p2" not in recent
 
 
 def test_a_view_is_known_by_its_ends() -> None:
