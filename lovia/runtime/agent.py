@@ -67,7 +67,8 @@ class Agent(Generic[TDeps]):
         output_repair: Whether an answer of another form is asked for again (once), or a strategy.
         input_guardrails: Look at the transcript before the first model call, and may refuse it.
         output_guardrails: Look at the final output, and may refuse it.
-        approval_handler: Decides on calls of tools that need approval, before anybody is asked.
+        approval_handler: Decides on calls of tools that need approval when nobody who listens to
+            the run has.
     """
 
     name: str

@@ -20,9 +20,9 @@ __all__ = ["Answer", "ApprovalChannel", "ApprovalDecision", "ApprovalHandler", "
 
 #: An answer: yes, no, or later, in the run as it is resumed.
 Answer: TypeAlias = 'bool | Literal["defer"]'
-#: A decision; ``ask`` passes the question on to the run's stream and hooks.
+#: A decision; ``ask`` leaves it to those who were asked before, so that the answer is no.
 ApprovalDecision: TypeAlias = 'bool | Literal["allow", "deny", "ask", "defer"]'
-#: ``handler(call, ctx)`` decides before anybody else is asked.
+#: ``handler(call, ctx)`` decides when neither the reader of the stream nor a hook has.
 ApprovalHandler: TypeAlias = (
     "Callable[[ToolCall, RunContext[Any]], ApprovalDecision | Awaitable[ApprovalDecision]]"
 )
@@ -31,6 +31,7 @@ _ANSWERS: dict[Any, Answer] = {
     False: False,
     "allow": True,
     "deny": False,
+    "ask": False,
     "defer": "defer",
 }
 
@@ -99,7 +100,7 @@ class ApprovalChannel:
 async def approval_of(
     run: RunState, tool: Tool, call: ToolCallEntry, args: dict[str, Any]
 ) -> Answer:
-    """Find out whether a call may run: by its tool, the agent's handler, or whoever listens.
+    """Find out whether a call may run: by its tool, by whoever listens, or the agent's handler.
 
     A question that nobody has answered when everybody has heard it is a no, so that no run hangs.
 
@@ -109,18 +110,18 @@ async def approval_of(
     if not tool.requires_approval(args, run.ctx):
         return True
     shown = ToolCall.of(call)
-    handler = run.active.agent.approval_handler
-    if handler is not None:
-        decision: Any = handler(shown, run.ctx)
-        decision = await decision if inspect.isawaitable(decision) else decision
-        if decision != "ask":
-            return _answer_of(run, shown, decision)
     channel = run.control.approvals
     channel.register(call.call_id)
     try:
         await run.emitter.emit(ApprovalRequired(shown, channel))
     finally:
         answer = channel.discard(call.call_id)
+    handler = run.active.agent.approval_handler
+    if answer is None and handler is not None:
+        decision: Any = handler(shown, run.ctx)
+        answer = _answer_of(
+            run, shown, await decision if inspect.isawaitable(decision) else decision
+        )
     return False if answer is None else answer
 
 

@@ -84,28 +84,38 @@ async def test_a_hook_can_decide() -> None:
     assert [run.entries[2].output for run in (allowed, refused)] == ["paid 5", REFUSED]  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("answer", ["approve", "reject", None])
 @pytest.mark.parametrize(
-    ("decision", "asked", "output"),
+    ("decision", "output"),
     [
-        (True, False, "paid 5"),
-        ("allow", False, "paid 5"),
-        (False, False, REFUSED),
-        ("deny", False, REFUSED),
-        ("ask", True, REFUSED),
+        (True, "paid 5"),
+        ("allow", "paid 5"),
+        (False, REFUSED),
+        ("deny", REFUSED),
+        ("ask", REFUSED),
     ],
 )
-async def test_the_agent_s_handler_decides_first(decision: Any, asked: bool, output: str) -> None:
-    """A handler decides, or passes the question on."""
+async def test_the_agent_s_handler_decides_last(
+    decision: Any, output: str, answer: str | None
+) -> None:
+    """Everybody is told that consent is needed; the handler decides when nobody answered."""
+    handled = []
 
-    async def handler(_call: events.ToolCall, _ctx: Any) -> Any:
+    async def handler(call: events.ToolCall, _ctx: Any) -> Any:
+        handled.append(call.name)
         return decision
+
+    def decide(event: events.Event) -> None:
+        if isinstance(event, events.ApprovalRequired) and answer:
+            getattr(event, answer)()
 
     agent = scripted(
         *(call("refund", {"amount": 5}), text("ok")), tools=[refund], approval_handler=handler
     )
-    seen = await events_of(Runner.stream(agent, "go"))
-    assert ("ApprovalRequired" in kinds(seen)) is asked
-    assert outputs(seen) == [output]
+    seen = await events_of(Runner.stream(agent, "go"), decide)
+    assert kinds(seen).count("ApprovalRequired") == 1
+    assert handled == ([] if answer else ["refund"])
+    assert outputs(seen) == [{"approve": "paid 5", "reject": REFUSED}.get(str(answer), output)]
 
 
 async def test_the_arguments_can_decide_whether_to_ask() -> None:
