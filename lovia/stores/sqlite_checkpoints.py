@@ -43,6 +43,11 @@ _SCHEMA: Final = (
     ),
 )
 
+_INSERT: Final = (
+    "INSERT INTO lovia_runs (sequence, entries, head, run_id, state) VALUES (?, ?, ?, ?, '{}')"
+)
+_REPLACE: Final = "UPDATE lovia_runs SET sequence = ?, entries = ?, head = ? WHERE run_id = ?"
+
 
 class SQLiteCheckpointer(SQLiteStore):
     """Keeps runs in a SQLite file, a row an entry, that several processes may share.
@@ -81,22 +86,15 @@ class SQLiteCheckpointer(SQLiteStore):
 
         def work(db: sqlite3.Connection) -> int:
             lines = [json.dumps(entry_to_dict(entry)) for entry in entries]
-            sequence, start, revision = _found(db, run_id)
-            if head.log is not None and (sequence, start) != expected_before(head.log, entries):
-                raise run_moved_on(run_id)
+            known, sequence, start, revision = _found(db, run_id)
+            if head.log is not None:
+                if (sequence, start) != expected_before(head.log, entries):
+                    raise run_moved_on(run_id)
+                sequence = head.log.sequence
             written = head.to_json(with_state=False)
-            row = (sequence + 1, start + len(lines), written, run_id)
-            if sequence:
-                db.execute(
-                    "UPDATE lovia_runs SET sequence = ?, entries = ?, head = ? WHERE run_id = ?",
-                    row,
-                )
-            else:
-                db.execute(
-                    "INSERT INTO lovia_runs (sequence, entries, head, run_id, state)"
-                    " VALUES (?, ?, ?, ?, '{}')",
-                    row,
-                )
+            db.execute(
+                _REPLACE if known else _INSERT, (sequence, start + len(lines), written, run_id)
+            )
             rows = [(run_id, start + index, line) for index, line in enumerate(lines)]
             db.executemany("INSERT INTO lovia_run_entries VALUES (?, ?, ?)", rows)
             state = 0
@@ -161,12 +159,12 @@ class SQLiteCheckpointer(SQLiteStore):
         await self._file.write(work)
 
 
-def _found(db: sqlite3.Connection, run_id: str) -> tuple[int, int, str | None]:
-    """Return number of saves, number of entries and revision of the policies' memory."""
+def _found(db: sqlite3.Connection, run_id: str) -> tuple[bool, int, int, str | None]:
+    """Return whether a run is there, its last save, its entries, its state's revision."""
     found = db.execute(
         "SELECT sequence, entries, state_revision FROM lovia_runs WHERE run_id = ?", (run_id,)
     ).fetchone()
-    return found or (0, 0, None)
+    return (True, *found) if found else (False, 0, 0, None)
 
 
 def _write_state(db: sqlite3.Connection, run_id: str, head: RunHead) -> int:

@@ -20,6 +20,7 @@ from lovia import (
     RunBudget,
     Runner,
     RunResult,
+    SQLiteCheckpointer,
     Usage,
     UserError,
     events,
@@ -30,6 +31,8 @@ from tests.runtime.saving import Plain, Watched, add, saved_run
 from tests.runtime.support import Untouched, kinds, provider_of, scripted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lovia import Agent
 
 pytestmark = pytest.mark.anyio
@@ -240,6 +243,23 @@ async def test_failed_attempts_count_over_lives() -> None:
     assert (saved.status, saved.outcome) == ("failed", "failed")
     _, result = await saved_run(worker(text("ok")), store)
     assert (result.usage.input_tokens, result.usage.output_tokens) == (7, 5)
+
+
+async def test_what_a_save_writes_does_not_grow(tmp_path: Path) -> None:
+    """After hundreds of entries a save writes as much as it did at the start."""
+    sizes: list[int] = []
+
+    class Weighing(SQLiteCheckpointer):
+        async def append(self, run_id: str, entries: Any, head: Any) -> int:
+            sizes.append(await super().append(run_id, entries, head))
+            return sizes[-1]
+
+    agent = worker(*[call("add", {"a": 1})] * 150, text("done"))
+    async with Weighing(tmp_path / "c.db") as store:
+        _, result = await saved_run(agent, store, max_turns=200)
+    assert len(result.entries) == 302
+    assert len(sizes) == 1 + 300 + 2
+    assert max(sizes[-100:]) < 1.05 * max(sizes[10:100])
 
 
 # --- another one at work ---

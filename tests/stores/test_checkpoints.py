@@ -171,6 +171,8 @@ async def test_a_head_without_a_log_is_taken_as_it_is(checkpointer: Any) -> None
     await checkpointer.append("r", [U("a")], plain)
     await checkpointer.append("r", [U("b")], plain)
     assert (await checkpointer.load("r")).entries == [U("a"), U("b")]
+    await checkpointer.append("r", [U("c")], head(1, [U("a"), U("b"), U("c")]))
+    assert len((await checkpointer.load("r")).entries) == 3
 
 
 async def test_calls_are_noted_before_and_after(checkpointer: Any) -> None:
