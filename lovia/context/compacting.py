@@ -108,7 +108,9 @@ class CompactingContextPolicy:
         settings = {
             key: value for key, value in locals().items() if key in CompactionOptions.FIELDS
         }
-        self.options: CompactionOptions = CompactionOptions(**{**settings, **renamed(old_names)})
+        self.options: CompactionOptions = CompactionOptions(
+            **{**settings, **renamed(old_names, settings)}
+        )
         self.name = name
         self.archive = archive
         self.on_compacted = on_compacted

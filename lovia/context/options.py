@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
 from lovia.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
 __all__ = ["OLD_NAMES", "CompactionOptions", "renamed"]
 
@@ -21,6 +22,10 @@ OLD_NAMES = {
     "keep_recent_messages": "keep_recent_entries",
     "reactive_keep_recent_messages": "reactive_keep_recent_entries",
 }
+
+
+#: The target, as a share of a trigger that is given by its old name.
+_OLD_TARGET_SHARE = 0.75
 
 
 @dataclass(frozen=True)
@@ -50,22 +55,21 @@ class CompactionOptions:
     def __post_init__(self) -> None:
         """Refuse settings that make no sense."""
         self._check_ratios()
-        for name in (
-            "context_window_tokens",
-            "trigger_tokens",
-            "max_entries",
-            "max_summary_failures",
-        ):
-            value = getattr(self, name)
-            if value is not None:
-                _at_least(name, value, 1)
+        for name in _OPTIONAL_SIZES:
+            if getattr(self, name) is not None:
+                _whole(name, getattr(self, name), 1)
         for name in _COUNTS:
-            _at_least(name, getattr(self, name), 0)
-        if isinstance(self.keep_tools, str):
-            message = "keep_tools is one text; it has to be a collection of tool names."
+            _whole(name, getattr(self, name), 0)
+        _whole("max_summary_failures", self.max_summary_failures, 1)
+        _whole("reserve_output_tokens", self.reserve_output_tokens or 0, 0)
+        cooldown = self.summary_cooldown_seconds
+        if not _is_number(cooldown) or not cooldown >= 0:
+            message = f"summary_cooldown_seconds={cooldown!r} is no number of seconds."
+            raise UserError(message, hint="Use zero or more, such as 300.")
+        if isinstance(self.keep_tools, str) or not isinstance(self.keep_tools, Collection):
+            message = f"keep_tools={self.keep_tools!r} has to be a collection of tool names."
             raise UserError(message, hint=f"Write keep_tools=[{self.keep_tools!r}].")
         window, reserve = self.context_window_tokens, self.reserve_output_tokens or 0
-        _at_least("reserve_output_tokens", reserve, 0)
         if window is not None and reserve >= window:
             message = (
                 f"reserve_output_tokens={reserve} leaves nothing of context_window_tokens={window}."
@@ -73,17 +77,17 @@ class CompactionOptions:
             raise UserError(message, hint="Reserve less, or state a larger window.")
 
     def _check_ratios(self) -> None:
-        if not 0 < self.trigger_ratio <= 1:
-            message = f"trigger_ratio={self.trigger_ratio} is no share of the window."
+        trigger, target = self.trigger_ratio, self.target_ratio
+        if not _is_number(trigger) or not 0 < trigger <= 1:
+            message = f"trigger_ratio={trigger!r} is no share of the window."
             raise UserError(message, hint="Use a number above 0 and at most 1, such as 0.8.")
-        if not 0 < self.target_ratio < self.trigger_ratio:
-            message = (
-                f"target_ratio={self.target_ratio} is not below trigger_ratio={self.trigger_ratio}."
-            )
+        if not _is_number(target) or not 0 < target < trigger:
+            message = f"target_ratio={target!r} is not below trigger_ratio={trigger}."
             hint = "Leave a gap, such as 0.6 and 0.8, so that compaction comes in rare bursts."
             raise UserError(message, hint=hint)
 
 
+_OPTIONAL_SIZES = ("context_window_tokens", "trigger_tokens", "max_entries")
 _COUNTS = (
     "keep_initial_entries",
     "keep_recent_entries",
@@ -93,13 +97,16 @@ _COUNTS = (
     "large_tool_result_chars",
     "tool_result_preview_chars",
     "max_reactive_retries",
-    "summary_cooldown_seconds",
 )
 CompactionOptions.FIELDS = frozenset(field.name for field in fields(CompactionOptions))
 
 
-def renamed(old: Mapping[str, Any]) -> dict[str, Any]:
+def renamed(old: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Translate keywords of earlier releases, with a ``DeprecationWarning`` for each.
+
+    Args:
+        old: The keywords as given.
+        settings: What was given by today's names, defaults included.
 
     Raises:
         UserError: A keyword is neither a setting nor an old name of one; the hint names the
@@ -119,14 +126,18 @@ def renamed(old: Mapping[str, Any]) -> dict[str, Any]:
         message = f"{name} is now called {OLD_NAMES[name]}."
         warnings.warn(message, DeprecationWarning, stacklevel=3)
         new[OLD_NAMES[name]] = value
+    trigger, target = new.get("trigger_ratio"), settings["target_ratio"]
+    if _is_number(trigger) and _is_number(target) and target >= trigger:
+        # Whoever writes the old name may not know that there is a target, which stands above it.
+        new["target_ratio"] = trigger * _OLD_TARGET_SHARE
     return new
 
 
-def _at_least(name: str, value: float, least: int) -> None:
-    if not _is_number(value) or value < least:
-        message = f"{name}={value!r} has to be a number of at least {least}."
-        raise UserError(message, hint=f"Set {name} to a larger number.")
+def _whole(name: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        message = f"{name}={value!r} has to be a whole number of at least {least}."
+        raise UserError(message, hint=f"Set {name} to such a number.")
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
