@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lovia import Runner, events
+from lovia import CheckpointOptions, Runner, SQLiteCheckpointer, events, tool
 from lovia.context import FileCompactionArchive, PolicyContext
 from lovia.stores import InMemorySession
-from lovia.testing import ScriptedProvider, text
+from lovia.testing import ScriptedProvider, call, text
 from lovia.transcript import entries_from_json, entries_to_json
 from lovia_otel import names
 from tests.cases.interrupting import Watched, cancelled_at
 from tests.cases.support import Conversation, policy_of, summaries
 from tests.context.summarizer.fakes import GOOD, Answer, FakeModel
-from tests.notation import A, C, S, T, U
+from tests.notation import A, C, S, T, U, words
 from tests.runtime.support import scripted
 
 if TYPE_CHECKING:
@@ -51,6 +51,12 @@ SETTINGS: dict[str, Any] = {
     "large_tool_result_chars": 2_000,
     "tool_result_preview_chars": 100,
 }
+
+
+@tool
+def read(page: int) -> str:
+    """Read a page."""
+    return f"page {page} " + words(90, f"p{page}")
 
 
 async def test_a_resumed_conversation_summarises_nothing_again(tmp_path: Path) -> None:
@@ -95,6 +101,39 @@ async def test_a_run_in_the_same_session_takes_over_the_summary() -> None:
     sent = first.requests[-1].entries
     assert summaries(sent)
     assert bytes_of(request.entries[: len(sent)]) == bytes_of(sent)
+
+
+async def test_a_run_that_is_resumed_pays_for_no_summary_again(tmp_path: Path) -> None:
+    """After a stop, new objects throughout go on from the same view, and spending adds up once."""
+    checkpoint = CheckpointOptions(SQLiteCheckpointer(tmp_path / "runs.db"), "r1")
+
+    def reader(first: int, pages: int) -> tuple[Any, ScriptedProvider]:
+        calls = (call("read", {"page": n}, call_id=f"c{n}") for n in range(first, pages))
+        provider = ScriptedProvider([*calls, text("all read")], summarize=GOOD, usage="counted")
+        policy = policy_of(**{**SETTINGS, "keep_recent_tool_results": 20}, summarizer=None)
+        return scripted(provider=provider, tools=[read], context_policy=policy), provider
+
+    agent, before = reader(0, 40)
+    passes = 0
+    async with Runner.stream(agent, "read all", checkpoint=checkpoint) as handle:
+        async for event in handle:
+            passes += isinstance(event, events.ContextCompacted)
+            if isinstance(event, events.TurnEnded) and passes == 3:
+                handle.cancel("shutdown")
+    summarised = [request for request in before.requests if request.is_summary]
+    assert summarised
+
+    agent, after = reader(40, 41)
+    result = await Runner.run(agent, "read all", checkpoint=checkpoint)
+    assert result.output == "all read"
+    assert not any(request.is_summary for request in after.requests)
+    sent: list[Any] = before.calls[-1]
+    resumed: list[Any] = after.calls[0]
+    assert summaries(sent)
+    assert bytes_of(resumed[: len(sent)]) == bytes_of(sent)
+    asked = [*before.requests, *after.requests]
+    assert result.usage.input_tokens == sum(request.tokens for request in asked)
+    assert result.usage.summary.input_tokens == sum(request.tokens for request in summarised)
 
 
 @pytest.mark.parametrize("how", ["by_hand", "by_size", "by_refusal"])
