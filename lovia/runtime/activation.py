@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from lovia.errors import UserError
 from lovia.providers.base import model_name, provider_name
-from lovia.runtime.agent import rendered
 from lovia.runtime.handoff import Handoff, handoff_of, handoff_tool
 from lovia.runtime.output import OutputType
 from lovia.runtime.policies import as_policy
@@ -128,11 +127,10 @@ async def activate(run: RunState, agent: Agent[Any]) -> None:
 async def _prompt(
     run: RunState, agent: Agent[Any], plugins: Iterable[PluginInstance], addendum: str | None
 ) -> str:
-    """Return the system prompt: the agent's, its plugins', the caller's, and the answer's form."""
+    """Return the system prompt: the agent's, the caller's, its plugins', and the answer's form."""
     pieces = [
-        await agent.render_system_prompt(run.ctx),
+        await agent.render_system_prompt(run.ctx, extra=run.options.extra_instructions),
         *(plugin.instructions for plugin in plugins),
-        await rendered(run.options.extra_instructions, run.ctx, agent.name),
         addendum,
     ]
     return "\n\n".join(piece for piece in pieces if piece)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lovia.runtime.run_context import RunContext
     from lovia.tools import Tool, ToolResultRenderer
 
-__all__ = ["Agent", "InstructionsFn", "rendered"]
+__all__ = ["Agent", "InstructionsFn"]
 
 #: Returns a piece of the system prompt for a run; an empty one is left out.
 InstructionsFn: TypeAlias = "Callable[[RunContext[Any]], str | Awaitable[str]]"
@@ -117,7 +117,7 @@ class Agent(Generic[TDeps]):
             UserError: A function returned something else than text.
         """
         pieces = [
-            await rendered(source, ctx, self.name)
+            await _rendered(source, ctx, self.name)
             for source in (self.instructions, *self._fragments, extra)
         ]
         return "\n\n".join(piece for piece in pieces if piece)
@@ -151,7 +151,7 @@ class Agent(Generic[TDeps]):
         return Runner.stream(self, input, **kwargs)
 
 
-async def rendered(source: str | InstructionsFn | None, ctx: RunContext[Any], agent: str) -> str:
+async def _rendered(source: str | InstructionsFn | None, ctx: RunContext[Any], agent: str) -> str:
     """Return instructions as text.
 
     Raises:

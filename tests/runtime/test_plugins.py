@@ -75,7 +75,7 @@ async def test_a_plugin_brings_all_of_it() -> None:
     assert isinstance(notes, Plugin)
     result = await Runner.run(agent, "go", extra_instructions="Now.")
     first, second = provider_of(agent).requests
-    assert first.entries[0] == InputEntry("system", "Be brief.\n\nTake notes.\n\nNow.")
+    assert first.entries[0] == InputEntry("system", "Be brief.\n\nNow.\n\nTake notes.")
     assert [schema["function"]["name"] for schema in first.tools] == ["add", "note"]
     assert second.entries[-1] == InputEntry("user", "Notes: ['x']")
     assert second.entries[1:-1] == result.entries[:-1]
