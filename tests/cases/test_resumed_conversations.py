@@ -127,8 +127,8 @@ async def test_a_run_that_is_resumed_pays_for_no_summary_again(tmp_path: Path) -
     result = await Runner.run(agent, "read all", checkpoint=checkpoint)
     assert result.output == "all read"
     assert not any(request.is_summary for request in after.requests)
-    sent: list[Any] = before.calls[-1]
-    resumed: list[Any] = after.calls[0]
+    sent = before.requests[-1].entries
+    resumed = after.requests[0].entries
     assert summaries(sent)
     assert bytes_of(resumed[: len(sent)]) == bytes_of(sent)
     asked = [*before.requests, *after.requests]
