@@ -49,11 +49,15 @@ class Promtool:
             expr: The expression.
             series: The values of series, one a minute, in promtool's notation.
             values: What is expected, by the labels; empty for no result at all.
-            minutes: When to ask; half a minute later, since versions of Prometheus differ in whether
-                a value at the very edge of a window is in it.
+            minutes: When to ask; half a minute later, since versions of Prometheus differ in
+                whether a value at the very edge of a window is in it.
         """
         samples = [{"labels": labels, "value": value} for labels, value in values.items()]
-        asked: dict[str, Any] = {"expr": expr, "eval_time": f"{minutes}m30s", "exp_samples": samples}
+        asked: dict[str, Any] = {
+            "expr": expr,
+            "eval_time": f"{minutes}m30s",
+            "exp_samples": samples,
+        }
         inputs = [{"series": name, "values": text} for name, text in series.items()]
         test = {"interval": "1m", "input_series": inputs, "promql_expr_test": [asked]}
         file = folder / "test.yml"
