@@ -9,9 +9,9 @@ import pytest
 
 from lovia.context.stages.auto_summary import AutoSummaryStage
 from lovia.context.summarizer.breaker import Breaker
-from lovia.errors import SummaryRejected
+from lovia.errors import ContextOverflowError, ProviderError, SummaryRejected
 from tests.cases.support import Conversation, policy_of, summaries
-from tests.context.summarizer.fakes import Answer, FakeModel, PlainSummarizer
+from tests.context.summarizer.fakes import SPENT, Answer, FakeModel, PlainSummarizer
 from tests.notation import A, S, U
 
 COOLDOWN = 60.0
@@ -95,6 +95,35 @@ async def test_its_state_is_visible_in_every_result() -> None:
     states = [(await talk.view(*history()[1:])).metadata["breaker"]]
     states += [(await talk.view()).metadata["breaker"] for _ in range(4)]
     assert states == ["closed", "open", "open", "open", "open"]
+
+
+#: What goes wrong at first, and how often the model is asked until there is a summary.
+OVERCOME: dict[str, tuple[list[Answer], int]] = {
+    "rate_limit": ([Answer("", error=ProviderError("slow down", status_code=429))], 2),
+    "overloaded_twice": ([Answer("", error=ProviderError("busy", status_code=529))] * 2, 3),
+    "connection": ([Answer("## Go", error=ConnectionError())], 2),
+    "too_large": ([Answer("", usage=None, error=ContextOverflowError())], 4),  # in smaller pieces
+    "cut_off": ([Answer("## Goal", finish="length")], 2),
+    "empty": ([Answer("")], 2),
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("answers", "asked"), OVERCOME.values(), ids=OVERCOME)
+async def test_what_is_overcome_within_the_pass_is_no_failure(
+    answers: list[Answer], asked: int
+) -> None:
+    """A pass that has its summary in the end counts no failure, and has paid for each attempt."""
+    model = FakeModel(*answers)
+    policy = policy_of(model, context_window_tokens=3_000, max_entries=None, max_summary_failures=1)
+    talk = Conversation(policy, *history())
+    result = await talk.view()
+    assert result.outcome == "compacted"
+    assert result.metadata["breaker"] == "closed"
+    assert len(model.requests) == asked
+    paid = [1 for answer in answers if answer.usage is not None]
+    good = asked - len(answers)
+    assert talk.usage.summary.input_tokens == (len(paid) + good) * SPENT.input_tokens
 
 
 @pytest.mark.anyio
