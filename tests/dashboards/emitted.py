@@ -22,7 +22,7 @@ from dashboards import naming
 from lovia_otel import use_providers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from opentelemetry.sdk.metrics.export import Metric
     from opentelemetry.sdk.trace import ReadableSpan
@@ -38,14 +38,27 @@ class Emitted:
     Attributes:
         series: By the name of a series, the values that each of its labels has.
         spans: By the first word of a span's name, the values that each of its attributes has.
+        count_spans: How many spans there are.
+        data: The metrics as the SDK has them.
     """
 
     series: dict[str, dict[str, set[str]]] = field(default_factory=dict)
     spans: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
+    count_spans: int = 0
+    data: MetricsData | None = None
 
     def labels(self, series: str) -> frozenset[str]:
         """Return the labels of a series, those of the resource included."""
         return frozenset(self.series[series]) | RESOURCE
+
+    def count_series(self, of: Collection[str] | None = None) -> int:
+        """Return how many series all metrics have, or those with these names."""
+        return sum(
+            len(point.explicit_bounds) + 3 if isinstance(point, HistogramDataPoint) else 1
+            for metric in _metrics(self.data)
+            if of is None or metric.name in of
+            for point in metric.data.data_points
+        )
 
     def attributes(self) -> dict[str, list[Any]]:
         """Return every attribute that any span has, with its values."""
@@ -66,18 +79,18 @@ def recording() -> Iterator[Emitted]:
     emitted = Emitted()
     with use_providers(tracer_provider=tracers, meter_provider=meters):
         yield emitted
-    emitted.series = _stored(reader.get_metrics_data())
-    emitted.spans = _attributes(exporter.get_finished_spans())
+    emitted.data = reader.get_metrics_data()
+    for metric in _metrics(emitted.data):
+        for name in _names(metric):
+            emitted.series[name] = _labels(metric, buckets=name.endswith("_bucket"))
+    spans = exporter.get_finished_spans()
+    emitted.spans, emitted.count_spans = _attributes(spans), len(spans)
 
 
-def _stored(data: MetricsData | None) -> dict[str, dict[str, set[str]]]:
-    series: dict[str, dict[str, set[str]]] = {}
+def _metrics(data: MetricsData | None) -> Iterator[Metric]:
     for resource in data.resource_metrics if data else ():
         for scope in resource.scope_metrics:
-            for metric in scope.metrics:
-                for name in _names(metric):
-                    series[name] = _labels(metric, buckets=name.endswith("_bucket"))
-    return series
+            yield from scope.metrics
 
 
 def _names(metric: Metric) -> tuple[str, ...]:
