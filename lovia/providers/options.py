@@ -22,6 +22,7 @@ def request_arguments(
     extra_body: Mapping[str, Any],
     names: Iterable[str],
     typed: Iterable[str],
+    bulk: str,
 ) -> dict[str, Any]:
     """Return the keyword arguments of an SDK's ``create`` for a request.
 
@@ -34,7 +35,10 @@ def request_arguments(
         settings: Holds the options, by provider name.
         extra_body: The provider's own fields; laid over the body before the options.
         names: The names whose options count, least specific first.
-        typed: The fields that the SDK requires as arguments.
+        typed: The short fields that the SDK requires as arguments.
+        bulk: The required field that is as long as the conversation. The SDK is given an empty list
+            for it and the real one in ``extra_body``, since it would walk through every value of an
+            argument, on the event loop.
     """
     arguments: dict[str, Any] = {}
     whole = _laid_over(body, extra_body)
@@ -44,7 +48,7 @@ def request_arguments(
         whole = _laid_over(whole, options.pop("extra_body", {}))
         whole = _laid_over(whole, options)
     arguments |= {key: whole.pop(key) for key in typed if key in whole}
-    return {**arguments, "extra_body": whole}
+    return {**arguments, bulk: [], "extra_body": whole}
 
 
 def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

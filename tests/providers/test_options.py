@@ -12,19 +12,25 @@ def arguments(body: dict[str, Any], **options: Any) -> dict[str, Any]:
     """Return a request's arguments with options for the names `vendor` and `own`."""
     settings = ModelSettings(provider_options=options)
     return request_arguments(
-        body, settings, extra_body={"a": 0}, names=("vendor", "own"), typed=("model",)
+        body,
+        settings,
+        extra_body={"a": 0},
+        names=("vendor", "own"),
+        typed=("model",),
+        bulk="messages",
     )
 
 
 def test_options_are_laid_over_the_body() -> None:
     """Objects are joined, other values replaced, `None` takes a field out; the last name wins."""
     made = arguments(
-        {"model": "m", "nested": {"x": 1, "y": 2}, "gone": 1, "a": 9},
+        {"model": "m", "messages": [1], "nested": {"x": 1, "y": 2}, "gone": 1, "a": 9},
         vendor={"nested": {"y": 3}, "gone": None, "b": 1},
         own={"b": 2},
         other={"c": 1},
     )
-    assert made == {"model": "m", "extra_body": {"nested": {"x": 1, "y": 3}, "a": 0, "b": 2}}
+    assert (made["model"], made["messages"]) == ("m", [])
+    assert made["extra_body"] == {"messages": [1], "nested": {"x": 1, "y": 3}, "a": 0, "b": 2}
 
 
 def test_what_is_no_body_travels_beside_it() -> None:

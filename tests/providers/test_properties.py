@@ -33,7 +33,8 @@ def body_of(
     """Return the request that an adapter would send."""
     prepared = provider._prepare(entries, offered, None, ModelSettings())
     arguments = dict(prepared.arguments)
-    return {**arguments.pop("extra_body"), **arguments}
+    rest = arguments.pop("extra_body")
+    return {**arguments, **rest}
 
 
 def check(wire: Wire, body: dict[str, Any]) -> None:

@@ -129,9 +129,10 @@ class AnthropicProvider(SDKProvider):
             settings,
             extra_body=self._extra_body,
             names=(_VENDOR, self.name),
-            typed=("model", "messages", "max_tokens", "stream"),
+            typed=("model", "max_tokens", "stream"),
+            bulk="messages",
         )
-        without_impossible_thinking(arguments)
+        without_impossible_thinking(arguments["extra_body"])
         reader = MessagesReader(
             self.name,
             self._model,

@@ -87,19 +87,19 @@ def tool_choice(settings: ModelSettings) -> dict[str, Any] | None:
     return {"type": "auto", "disable_parallel_tool_use": True}
 
 
-def without_impossible_thinking(arguments: dict[str, Any]) -> None:
+def without_impossible_thinking(body: dict[str, Any]) -> None:
     """Take out a thinking budget that the vendor would refuse, in place.
 
     With a budget, the message whose calls were just answered has to begin with a thought. It has
     none when another vendor's model made the calls; the model thinks again from its next turn on.
     """
-    thinking = arguments["extra_body"].get("thinking")
+    thinking = body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
         return
-    asked = [message for message in arguments["messages"] if message["role"] == "assistant"]
-    answered = any(block["type"] == "tool_result" for block in arguments["messages"][-1]["content"])
+    asked = [message for message in body["messages"] if message["role"] == "assistant"]
+    answered = any(block["type"] == "tool_result" for block in body["messages"][-1]["content"])
     if asked and answered and "thinking" not in asked[-1]["content"][0]["type"]:
-        del arguments["extra_body"]["thinking"]
+        del body["thinking"]
 
 
 class _Writer:

@@ -109,7 +109,8 @@ class OpenAIChatProvider(SDKProvider):
             settings,
             extra_body=self._extra_body,
             names=("openai", self.name),
-            typed=("model", "messages", "stream"),
+            typed=("model", "stream"),
+            bulk="messages",
         )
         names = ToolNames(tools)
         return PreparedRequest(

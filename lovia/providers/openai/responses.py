@@ -101,7 +101,8 @@ class OpenAIResponsesProvider(SDKProvider):
             settings,
             extra_body=self._extra_body,
             names=("openai", self.name),
-            typed=("model", "input", "stream"),
+            typed=("model", "stream"),
+            bulk="input",
         )
         names = ToolNames(tools)
         return PreparedRequest(
