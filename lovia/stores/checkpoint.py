@@ -132,8 +132,9 @@ class RunSnapshot(RunHead):
     entries: list[TranscriptEntry]
     calls: dict[int, ToolResultEntry | None] = field(default_factory=dict)
 
+    @property
     def head(self) -> RunHead:
-        """Return everything but the entries."""
+        """Everything but the entries."""
         return RunHead(**{name: getattr(self, name) for name in _HEAD})
 
     @classmethod
@@ -160,7 +161,7 @@ class RunSnapshot(RunHead):
 
     def checked(self) -> Self:
         """Return the snapshot when it is whole; see :meth:`from_parts`."""
-        return self.from_parts(self.run_id, self.entries, self.head(), calls=self.calls)
+        return self.from_parts(self.run_id, self.entries, self.head, calls=self.calls)
 
     def to_dict(self, *, with_state: bool = True) -> dict[str, Any]:
         """Return the JSON-safe form, entries included."""
@@ -251,6 +252,10 @@ class CallLog(Protocol):
         Raises:
             CheckpointConflict: It has begun already.
         """
+        ...
+
+    async def withdraw(self, run_id: str, position: int) -> None:
+        """Take a note back: the call was stopped before it ran."""
         ...
 
     async def finish(self, run_id: str, position: int, result: ToolResultEntry) -> None:

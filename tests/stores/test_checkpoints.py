@@ -81,7 +81,7 @@ def test_a_snapshot_survives_json() -> None:
     taken = RunSnapshot.from_parts("r", said, head(1, said), calls=calls)
     again = RunSnapshot.from_json(taken.to_json())
     assert again == taken
-    assert again.head() == taken.head()
+    assert again.head == taken.head
     assert (again.run_id, again.entries, again.calls) == ("r", said, calls)
 
 
@@ -102,7 +102,7 @@ async def test_a_run_grows_save_by_save(checkpointer: Any) -> None:
     await checkpointer.append("r", said[1:], newest)
     saved = await checkpointer.load("r")
     assert saved.entries == said
-    assert saved.head() == newest
+    assert saved.head == newest
     assert await checkpointer.load("nobody") is None
     await checkpointer.delete("r")
     await checkpointer.delete("nobody")
