@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Mapping
-from functools import cache
 from types import FunctionType
 from typing import Any, Final
 
@@ -101,7 +101,7 @@ def _object(proxy: Any) -> Any:
     return object.__getattribute__(proxy, "_lovia_otel_object")
 
 
-@cache
+@functools.cache
 def _class_for(kind: type) -> type[Proxy]:
     """Make the stand-in class for objects of ``kind``, with the special methods that these have.
 
@@ -109,20 +109,22 @@ def _class_for(kind: type) -> type[Proxy]:
     code uses to tell objects apart.
     """
     forwarded = {
-        name: _forwarder(name)
+        name: _forwarder(name, value)
         for ancestor in kind.__mro__[:-1]
         for name, value in vars(ancestor).items()
         if name.startswith("__") and name not in _OWN and isinstance(value, FunctionType)
     }
-    if callable(getattr(kind, "__call__", None)):  # noqa: B004 - is it there, in C or in Python?
+    written_in_c = "__call__" not in forwarded
+    if written_in_c and any("__call__" in vars(ancestor) for ancestor in kind.__mro__):
         forwarded["__call__"] = _forwarder("__call__")
     identity = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__slots__": ()}
     return type(kind.__name__, (Proxy,), {**forwarded, **identity})
 
 
-def _forwarder(name: str) -> Callable[..., Any]:
+def _forwarder(name: str, method: FunctionType | None = None) -> Callable[..., Any]:
     def forward(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         return getattr(self, name)(*args, **kwargs)
 
     forward.__name__ = name
-    return forward
+    # Some ask the type's own method which parameters it has.
+    return forward if method is None else functools.wraps(method)(forward)

@@ -61,6 +61,10 @@ class Environment:
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(REPO), str(REPO / "instrumentation")]),
             "PYTHONDONTWRITEBYTECODE": "1",
+            # The frameworks' own telemetry stays at home, whatever is set on this machine.
+            "OPENAI_AGENTS_DISABLE_TRACING": "1",
+            "LANGSMITH_TRACING": "false",
+            "LANGCHAIN_TRACING_V2": "false",
         }
         return subprocess.run(
             [str(self.python), *map(str, arguments)],
@@ -79,7 +83,7 @@ class Environment:
             IndexUnreachableError: the packages cannot be fetched from here.
             RuntimeError: they can, and do not install.
         """
-        with _locked(self.folder.with_suffix(".lock")):
+        with _locked(self.folder.with_name(f"{self.folder.name}.lock")):
             ready = self.folder / ".ready"
             if ready.exists():
                 return
@@ -107,11 +111,13 @@ ENVIRONMENTS = (
     ),
     Environment("deepagents", ("deepagents==0.7.32", *_LANGCHAIN)),
     Environment("deepagents", ("deepagents==0.6.12", *_LANGCHAIN)),
-    Environment("pydantic_ai", ("pydantic-ai-slim[openai]==2.68.0", "openai==3.57.0")),
-    Environment("pydantic_ai", ("pydantic-ai-slim[openai]==1.107.10",)),
-    Environment("pydantic_ai", ("pydantic-ai-harness==0.62.0", "pydantic-ai-slim[openai]==2.62.0")),
+    Environment("pydantic_ai", ("pydantic-ai-slim[openai,anthropic]==2.68.0",)),
+    Environment("pydantic_ai", ("pydantic-ai-slim[openai,anthropic]==1.107.10",)),
+    Environment(
+        "pydantic_ai", ("pydantic-ai-harness==0.62.0", "pydantic-ai-slim[openai,anthropic]==2.62.0")
+    ),
     Environment("openai_agents", ("openai-agents==0.24.0", "openai==3.57.0")),
-    Environment("openai_agents", ("openai-agents==0.10.0", "openai==2.54.0")),
+    Environment("openai_agents", ("openai-agents==0.10.0", "openai==2.21.0")),
 )
 
 

@@ -10,4 +10,4 @@ from __future__ import annotations
 from typing import Final
 
 # From the most general to the most special: what comes later is asked first.
-MODULES: Final = ("shapes", "langchain", "deepagents")
+MODULES: Final = ("shapes", "langchain", "deepagents", "openai_agents", "pydantic_ai")

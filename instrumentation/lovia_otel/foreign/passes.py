@@ -107,6 +107,7 @@ class ObservedPass:
             policies that are asked at each model call and seldom act.
         history: the messages as if nothing was ever compacted, for a policy that starts from an
             earlier view of them; ``None``: ``before``.
+        started: :func:`now` of an earlier time at which a lazy pass began.
     """
 
     def __init__(
@@ -118,6 +119,7 @@ class ObservedPass:
         subject: object = None,
         lazy: bool = False,
         history: Sequence[Any] | None = None,
+        started: Moment | None = None,
     ) -> None:
         self.about = about
         self.live = False  # under way, and somebody listens
@@ -127,6 +129,7 @@ class ObservedPass:
         self._subject = subject
         self._lazy = lazy
         self._whole = history
+        self._started = started
         self._outer = _current.get()
         self._before: tuple[Any, ...] = ()
         self._size = self._after = self._history = _UNKNOWN
@@ -147,7 +150,7 @@ class ObservedPass:
             return self
         self.live = providers.recording() and not self._is_nested()
         if self.live:
-            self._started = now()
+            self._started = self._started or now()
             self._note_before()
             if not self._lazy:
                 self._open()
@@ -328,7 +331,7 @@ class ObservedPass:
             history_tokens=self._history.tokens if about.per_call else None,
             tokens_source=self._size.source,
         )
-        self._scope.backdate(*self._started)
+        self._scope.backdate(*(self._started or now()))
         self._scope.open()
 
     @guarded

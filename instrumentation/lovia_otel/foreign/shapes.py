@@ -12,13 +12,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lovia_otel import names
 from lovia_otel._proxy import stand_in
+from lovia_otel.foreign import openai_agents, pydantic_ai
 from lovia_otel.foreign.calls import watched
+from lovia_otel.foreign.given import Given, Reader
 from lovia_otel.foreign.inside import reaching_inside
 from lovia_otel.foreign.passes import ObservedPass, PassAbout, PassSpent
 from lovia_otel.foreign.sizes import Measure, Size, size_by, size_from_bytes
 
 if TYPE_CHECKING:
     from lovia_otel.observe import Observation, Predicate, Wrapper
+
+# Frameworks that call plain functions, each with its own kinds of arguments.
+_READERS: Final[tuple[Reader, ...]] = (pydantic_ai.given, openai_agents.given)
 
 # Modules whose policies open their own passes. A subclass of one of them does too.
 _RECORDS_ITSELF: Final = ("lovia.context.compacting", "lovia.context.compat")
@@ -58,19 +63,23 @@ def observed_policy(policy: Any, said: Observation) -> Any:
 def observed_callable(function: Any, said: Observation) -> Any:
     """Return a function, or a stand-in for a callable object, each call of which is a pass.
 
-    The first argument, or the one called ``messages``, is the list.
+    What is a list of messages among the arguments, a framework's own types may tell; else it is
+    the first, or the one called ``messages``.
     """
 
     def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> ObservedPass:
+        given = _given(args, kwargs)
         about = PassAbout(
             policy=said.name_of(function),
-            agent=said.agent,
+            agent=said.agent or given.agent,
+            session_id=given.session_id,
+            model=given.model,
+            provider=given.provider,
             window_tokens=said.window_tokens,
-            per_call=True,
+            per_call=given.per_call,
         )
-        given = args[0] if args else kwargs.get("messages", next(iter(kwargs.values()), None))
         return ObservedPass(
-            view_of(given), about=about, measure=_measure(function, said), subject=function
+            given.messages, about=about, measure=_measure(function, said), subject=function
         )
 
     if isinstance(getattr(function, "__name__", None), str):
@@ -80,13 +89,22 @@ def observed_callable(function: Any, said: Observation) -> Any:
     )
 
 
+def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
+    for read in _READERS:
+        found = read(args, kwargs)
+        if found is not None:
+            return found
+    first = args[0] if args else kwargs.get("messages", next(iter(kwargs.values()), None))
+    return Given(view_of(first), per_call=True)
+
+
 def view_of(value: Any) -> Sequence[Any]:
     """Return the list of messages that ``value`` is or holds.
 
     Raises:
         TypeError: it is no list and holds none.
     """
-    for name in ("entries", "messages"):
+    for name in ("entries", "messages", "input"):
         held = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
         if isinstance(held, list | tuple):
             return held
