@@ -183,7 +183,8 @@ async def test_a_window_of_the_summarizers_own_is_what_counts() -> None:
 async def test_one_entry_larger_than_the_summarizers_window_is_read_in_pieces() -> None:
     """A message that alone is too large is folded piece by piece, and the pass says so."""
     model = FakeModel(window=1_500)
-    start: list[TranscriptEntry] = [InputEntry("user", f"begin {prose(6_000)} end"), A("ok"), U("and now?")]
+    begun = InputEntry("user", f"begin {prose(6_000)} end")
+    start: list[TranscriptEntry] = [begun, A("ok"), U("and now?")]
     talk = Conversation(asking_the_run(), *start, provider=model)
     result = await talk.view()
     assert result.outcome == "compacted"
