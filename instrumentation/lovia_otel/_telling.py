@@ -17,6 +17,7 @@ from lovia_otel.counters import record_cancellation, record_handoff
 from lovia_otel.facts import clean
 from lovia_otel.logs import Actor, Moment
 from lovia_otel.recorded import view_key
+from lovia_otel.spans.run import current_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,6 +81,7 @@ class _Event:
         session_id = self.get("session_id") or getattr(ctx, "session_id", None)
         self.actor = Actor(agent=_name(agent), run_id=self.run_id, session_id=session_id)
         self.turn: Any = getattr(ctx, "turn", None)
+        self._inside_run = current_run() is not None
 
     def get(self, *alternatives: str) -> Any:
         """Return the first of these attributes that is known, of the event or of its notice."""
@@ -93,7 +95,7 @@ class _Event:
     @property
     def is_recorded_run(self) -> bool:
         """Does the runtime tell of its runs itself?"""
-        return self.run_id is not None and self.run_id in recorded.runs
+        return self._inside_run or (self.run_id is not None and self.run_id in recorded.runs)
 
     @property
     def is_recorded_pass(self) -> bool:

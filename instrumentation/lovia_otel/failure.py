@@ -8,6 +8,8 @@ from typing import Final
 from lovia_otel import names
 from lovia_otel.facts import Facts, clean
 
+_BY_NAME: Final = "RunCancelled"  # lovia 0.9's, which says nothing of its reason
+
 # Everything that is no cancellation. What is left of BaseException is asyncio's and trio's own.
 _NOT_CANCELLED: Final = (Exception, GeneratorExit, KeyboardInterrupt, SystemExit)
 
@@ -41,15 +43,17 @@ def failure_of(error: BaseException | None) -> Failure | None:
 
     ``GeneratorExit`` is how a stream that nobody reads on is closed, not a failure. A cancellation
     is asyncio's or trio's own exception (known by what it is not, so that neither library is
-    needed here), a group of nothing else, or an exception with a ``cancellation_reason``.
+    needed here), a group of nothing else, an exception with a ``cancellation_reason``, or one
+    called ``RunCancelled``, which somebody asked for.
     """
     if error is None or isinstance(error, GeneratorExit):
         return None
     error = _only(error)
+    asked_for = names.REASON_USER if type(error).__name__ == _BY_NAME else None
     return Failure(
         type(error).__qualname__,
         cancelled=is_cancellation(error),
-        reason=getattr(error, "cancellation_reason", None),
+        reason=getattr(error, "cancellation_reason", asked_for),
         checkpoint=getattr(error, "cancellation_checkpoint", None),
     )
 
@@ -59,6 +63,8 @@ def is_cancellation(error: BaseException) -> bool:
     if isinstance(error, BaseExceptionGroup):
         return all(is_cancellation(inner) for inner in error.exceptions)
     if getattr(error, "cancellation_reason", None) is not None:
+        return True
+    if type(error).__name__ == _BY_NAME:
         return True
     return not isinstance(error, _NOT_CANCELLED)
 

@@ -267,7 +267,10 @@ TRIGGERS: Final = (
     *(TRIGGER_OVERFLOW, TRIGGER_MANUAL),
 )
 
-CONTEXT_VIEWS: Final = ("original", "compacted", "replayed")
+VIEW_ORIGINAL: Final = "original"
+VIEW_COMPACTED: Final = COMPACTED
+VIEW_REPLAYED: Final = "replayed"
+CONTEXT_VIEWS: Final = (VIEW_ORIGINAL, VIEW_COMPACTED, VIEW_REPLAYED)
 SOURCE_PROVIDER: Final = "provider"
 SOURCE_TOKENIZER: Final = "tokenizer"
 SOURCE_BYTES: Final = "bytes"
@@ -276,7 +279,9 @@ PURPOSE_TURN: Final = "turn"
 PURPOSE_SUMMARIZE: Final = "summarize"
 INFERENCE_PURPOSES: Final = (PURPOSE_TURN, PURPOSE_SUMMARIZE)
 
-CANCELLATION_REASONS: Final = ("user", "timeout", "shutdown", "parent")
+REASON_USER: Final = "user"
+REASON_PARENT: Final = "parent"
+CANCELLATION_REASONS: Final = (REASON_USER, "timeout", "shutdown", REASON_PARENT)
 CHECKPOINTS: Final = (
     *("pass", "stage", "fold", "summary_stream", "turn"),
     *("model_stream", "tool_preflight", "checkpoint_save"),

@@ -38,6 +38,11 @@ class Environment:
 
     framework: str
     requirements: tuple[str, ...]
+    tools: tuple[str, ...] = ()
+    """Further packages, in the versions that the checkout itself is tested with."""
+    installed: bool = False
+    """Install `lovia_otel`, for its entry points, and keep the checkout's `lovia` out of reach: the
+    framework is a package of that name."""
 
     def __str__(self) -> str:
         return re.sub(r"(\[.*\])?==", "-", self.requirements[0])
@@ -45,7 +50,9 @@ class Environment:
     @property
     def folder(self) -> Path:
         """Where the environment lies: it is named after all that makes it what it is."""
-        content = "\n".join([*self._wanted(), sys.version, sys.prefix])
+        project = REPO / "instrumentation" / "pyproject.toml"
+        made_of = [project.read_text(encoding="utf-8")] if self.installed else []
+        content = "\n".join([*self._wanted(), *made_of, sys.version, sys.prefix])
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         return Path(base) / "lovia-tests" / f"{self}-{digest}"
@@ -57,9 +64,10 @@ class Environment:
 
     def run(self, *arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
         """Run Python in the environment, with the checkout's `lovia_otel` and tests in reach."""
+        paths = [self._tests_alone()] if self.installed else [REPO, REPO / "instrumentation"]
         surroundings = {
             **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(REPO), str(REPO / "instrumentation")]),
+            "PYTHONPATH": os.pathsep.join(map(str, paths)),
             "PYTHONDONTWRITEBYTECODE": "1",
             # The frameworks' own telemetry stays at home, whatever is set on this machine.
             "OPENAI_AGENTS_DISABLE_TRACING": "1",
@@ -90,11 +98,26 @@ class Environment:
             say(f"making an environment with {', '.join(self.requirements)}")
             shutil.rmtree(self.folder, ignore_errors=True)
             _run([sys.executable, "-m", "venv", "--without-pip", str(self.folder)])
-            _run([*_uv(), "install", "--python", str(self.python), *self._wanted()])
+            install = [*_uv(), "install", "--python", str(self.python)]
+            _run([*install, *self._wanted()])
+            if self.installed:
+                editable = ("--editable", str(REPO / "instrumentation"))
+                _run([*install, "--no-deps", "--no-build-isolation", *editable])
             ready.touch()
 
+    def _tests_alone(self) -> Path:
+        """Return a folder in which the checkout's tests are importable, and nothing else of it."""
+        root = self.folder / "checkout"
+        root.mkdir(exist_ok=True)
+        tests = root / "tests"
+        if not tests.is_symlink() or tests.readlink() != REPO / "tests":
+            tests.unlink(missing_ok=True)
+            tests.symlink_to(REPO / "tests")
+        return root
+
     def _wanted(self) -> list[str]:
-        return [*self.requirements, *(f"{name}=={_pinned(name)}" for name in _TOOLS)]
+        tools = (*_TOOLS, *self.tools)
+        return [*self.requirements, *(f"{name}=={_pinned(name)}" for name in tools)]
 
 
 class IndexUnreachableError(Exception):
@@ -102,6 +125,8 @@ class IndexUnreachableError(Exception):
 
 
 _LANGCHAIN = ("langchain==1.5.2", "langchain-core==1.8.3", "langgraph==1.2.24")
+
+_AUTO = ("opentelemetry-distro", "opentelemetry-instrumentation", "hatchling", "editables")
 
 # The first requirement names the environment. Of each framework, the current version is first.
 ENVIRONMENTS = (
@@ -118,6 +143,8 @@ ENVIRONMENTS = (
     ),
     Environment("openai_agents", ("openai-agents==0.24.0", "openai==3.57.0")),
     Environment("openai_agents", ("openai-agents==0.10.0", "openai==2.21.0")),
+    Environment("lovia_09", ("lovia==0.9.119",), _AUTO, installed=True),
+    Environment("lovia_09", ("lovia==0.9.0",), _AUTO, installed=True),
 )
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lovia_otel import fold_scope, names
 from lovia_otel._proxy import is_stand_in, stand_in
+from lovia_otel.foreign.lovia09.counting import view_tokens
 from lovia_otel.foreign.passes import PassSpent, current_pass
 from lovia_otel.foreign.twins import Watch, quietly
 
@@ -34,7 +35,7 @@ def reaching_inside(policy: Any) -> Any:
     """
     held = getattr(policy, "__dict__", {})
     found = frozenset(name for name in _OBSERVED if held.get(name))
-    if not found:
+    if not found or getattr(policy, "__lovia_observed__", False):
         return policy
     return quietly(policy)(_watch(found).twin)(policy)
 
@@ -116,8 +117,7 @@ def _stage_method(stage: Any, method: Callable[..., Any]) -> Callable[..., Any]:
 
     @quietly(None)
     def begin(work: _Work) -> StageScope:
-        ctx = work.kwargs.get("ctx", work.args[1] if len(work.args) > 1 else None)
-        told = getattr(ctx, "current_tokens", None)
+        told = getattr(work.ctx, "current_tokens", None)
         before = told if isinstance(told, int) else work.observed.measure(work.entries).tokens
         return work.scopes.enter_context(work.observed.stage(name, tokens_before=before))
 
@@ -130,7 +130,8 @@ def _settle_stage(scope: StageScope | None, work: _Work, result: Any) -> None:
     if scope is None:
         return
     if isinstance(result, bool):
-        scope.settle(outcome=names.APPLIED if result else names.NOOP)
+        outcome = names.APPLIED if result else names.NOOP
+        scope.settle(outcome=outcome, tokens_after=view_tokens(work.ctx))
         return
     view = getattr(result, "entries", result)
     changed = getattr(result, "changed", None)
@@ -198,6 +199,11 @@ class _Work:
         """The first argument: what the stage or the summarizer works on."""
         first: Sequence[Any] = self.args[0] if self.args else next(iter(self.kwargs.values()))
         return first
+
+    @property
+    def ctx(self) -> Any:
+        """The context: the argument of that name, or the second one."""
+        return self.kwargs.get("ctx", self.args[1] if len(self.args) > 1 else None)
 
 
 def _inside_a_pass(

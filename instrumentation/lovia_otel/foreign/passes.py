@@ -20,11 +20,12 @@ import secrets
 import time
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from lovia_otel import names, providers, recorded
 from lovia_otel.facts import clean
+from lovia_otel.foreign.about import PassAbout, PassSpent
 from lovia_otel.foreign.sizes import Measure, Size, safely, same, size_from_bytes
 from lovia_otel.guard import guarded
 from lovia_otel.recorded import view_key
@@ -39,43 +40,7 @@ if TYPE_CHECKING:
     from lovia_otel.content import Content
 
 
-@dataclass(frozen=True, kw_only=True)
-class PassAbout:
-    """What is known about a pass before it begins.
-
-    ``per_call`` says that the policy gets the whole history and returns what one model call sends
-    (as a history processor does), so that history, request and saving are those of a call. It is
-    off where the result replaces the messages for good. ``in_runtime`` says that an instrumented
-    runtime usually asks the policy: where one does, it records the sizes of each call itself.
-    """
-
-    policy: str
-    trigger: str = names.TRIGGER_THRESHOLD
-    agent: str | None = None
-    session_id: str | None = None
-    model: str | None = None
-    provider: str | None = None
-    window_tokens: int | None = None
-    tokens_target: int | None = None
-    per_call: bool = False
-    in_runtime: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class PassSpent:
-    """What a pass itself spent on summaries, as far as the policy tells."""
-
-    summary_calls: int | None = None
-    summary_input_tokens: int | None = None
-    summary_output_tokens: int | None = None
-
-    def __add__(self, other: PassSpent) -> PassSpent:
-        return PassSpent(
-            summary_calls=_sum(self.summary_calls, other.summary_calls),
-            summary_input_tokens=_sum(self.summary_input_tokens, other.summary_input_tokens),
-            summary_output_tokens=_sum(self.summary_output_tokens, other.summary_output_tokens),
-        )
-
+__all__ = ["Moment", "ObservedPass", "PassAbout", "PassSpent", "current_pass", "now"]
 
 Moment = tuple[int, int]  # time_ns() and perf_counter_ns()
 
@@ -132,7 +97,7 @@ class ObservedPass:
         self._started = started
         self._outer = _current.get()
         self._before: tuple[Any, ...] = ()
-        self._size = self._after = self._history = _UNKNOWN
+        self._size = self._after = self.history = _UNKNOWN
         self._scope: PassScope | None = None
         self._stages: list[str] = []
         self._active = ExitStack()
@@ -196,6 +161,8 @@ class ObservedPass:
         """
         scope = stage_scope(stage=name, index=len(self._stages), tokens_before=tokens_before)
         self._stages.append(name)
+        if self._lazy and tokens_before is not None and self._scope is None:
+            self._size = replace(self._size, tokens=tokens_before)  # the policy's own count
         if started is not None:
             scope.backdate(*started)
         if not self.live:
@@ -248,7 +215,7 @@ class ObservedPass:
         if sizes is not None:
             self._size, self._after = sizes
         else:
-            self._after = self._size if self._is_given(after) else self.measure(after)
+            self._after = self._size if self._is_given(after) else self._request(after)
         if outcome is None:
             larger = (self._size.minus(self._after) or 0) < 0
             outcome = names.NOOP if not changed else names.INFLATED if larger else names.COMPACTED
@@ -295,8 +262,15 @@ class ObservedPass:
     @guarded
     def _note_before(self) -> None:
         self._before = tuple(self.given)  # the policy may edit the list itself
-        self._size = self._after = self.measure(self._before)
-        self._history = self._size if self._whole is None else self.measure(self._whole)
+        self._size = self._after = self._request(self._before)
+        self.history = self._size if self._whole is None else self._request(self._whole)
+
+    def _request(self, messages: Sequence[Any]) -> Size:
+        """Measure the request that messages make, with what goes beside them."""
+        size = self.measure(messages)
+        if size.tokens is None:
+            return size
+        return replace(size, tokens=size.tokens + self.about.fixed_tokens)
 
     def _is_given(self, messages: Sequence[Any]) -> bool:
         """Are these the very objects that the policy was given? Then nobody need count again."""
@@ -328,7 +302,7 @@ class ObservedPass:
             entries_before=self._size.entries,
             tokens_target=about.tokens_target,
             window_tokens=about.window_tokens,
-            history_tokens=self._history.tokens if about.per_call else None,
+            history_tokens=self.history.tokens if about.per_call else None,
             tokens_source=self._size.source,
         )
         self._scope.backdate(*(self._started or now()))
@@ -342,7 +316,11 @@ class ObservedPass:
         elif not self._settled:
             self._settled["outcome"] = names.NOOP
         if self._scope is not None:
-            self._scope.resize(tokens_before=self._size.tokens, tokens_source=self._size.source)
+            self._scope.resize(
+                tokens_before=self._size.tokens,
+                tokens_source=self._size.source,
+                history_tokens=self.history.tokens if self.about.per_call else None,
+            )
             self._scope.settle(
                 **self._settled,
                 **vars(self._spent),
@@ -362,7 +340,7 @@ class ObservedPass:
         if instruments is None or (self.about.in_runtime and current_run() is not None):
             return
         about, after = self.about, self._after.tokens
-        before, history = self._size.tokens, self._history.tokens
+        before, history = self._size.tokens, self.history.tokens
         if before is None or after is None or history is None:
             return
         facts = clean(
@@ -383,7 +361,3 @@ class ObservedPass:
             measured[names.METRIC_SAVED_TOKENS] = min(history, about.window_tokens) - after
         for metric, value in measured.items():
             instruments.record(metric, value, facts)
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one + (other or 0)

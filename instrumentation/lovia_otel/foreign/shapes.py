@@ -7,6 +7,7 @@ either; a policy may return a result object or a bare list.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,7 @@ from lovia_otel.foreign import openai_agents, pydantic_ai
 from lovia_otel.foreign.calls import watched
 from lovia_otel.foreign.given import Given, Reader
 from lovia_otel.foreign.inside import reaching_inside
+from lovia_otel.foreign.lovia09.counting import is_request, measure_for, tools_tokens
 from lovia_otel.foreign.passes import ObservedPass, PassAbout, PassSpent
 from lovia_otel.foreign.sizes import Measure, Size, size_by, size_from_bytes
 
@@ -83,9 +85,9 @@ def observed_callable(function: Any, said: Observation) -> Any:
         )
 
     if isinstance(getattr(function, "__name__", None), str):
-        return _marked(watched(function, begin, _settle))
+        return _marked(watched(function, begin, settle_pass))
     return stand_in(
-        function, lambda wrapped: {"__call__": watched(wrapped.__call__, begin, _settle)}
+        function, lambda wrapped: {"__call__": watched(wrapped.__call__, begin, settle_pass)}
     )
 
 
@@ -125,38 +127,54 @@ WRAPPERS: Final[tuple[tuple[Predicate, Wrapper], ...]] = (
 
 def _policy_methods(policy: Any, said: Observation) -> Mapping[str, Callable[..., Any]]:
     inner = reaching_inside(policy)
+    asked = _Asked(policy, said, has_stages=inner is not policy)
     return {
-        name: watched(getattr(inner, name), partial(_begin, policy, said, name), _settle)
+        name: watched(getattr(inner, name), partial(asked.begin, name), settle_pass)
         for name in _TRIGGERS
         if callable(getattr(policy, name, None))
     }
 
 
-def _begin(
-    policy: Any, said: Observation, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> ObservedPass:
-    given = args[0] if args else kwargs.get("entries", kwargs.get("req", kwargs.get("request")))
-    # A request is all that `compact` gets; `apply` gets the entries and a context.
-    ctx = given if method == "compact" else kwargs.get("ctx", args[1] if len(args) > 1 else None)
-    trigger = _TRIGGERS[method]
-    if getattr(ctx, "overflow", False) is True:
-        trigger = names.TRIGGER_OVERFLOW
-    provider = getattr(ctx, "provider", None)
-    about = PassAbout(
-        policy=said.name_of(policy),
-        trigger=trigger,
-        agent=said.agent or _text(getattr(ctx, "agent", None)),
-        session_id=_text(getattr(ctx, "session_id", None)),
-        model=_text(getattr(ctx, "model", None)) or _text(getattr(provider, "model", None)),
-        provider=_text(getattr(provider, "name", None)),
-        window_tokens=said.window_tokens or _window(policy),
-        per_call=True,
-        in_runtime=True,
-    )
-    return ObservedPass(view_of(given), about=about, measure=_measure(policy, said), subject=policy)
+@dataclass(frozen=True)
+class _Asked:
+    """A policy that is observed. One whose stages are in reach has a span only when one works."""
+
+    policy: Any
+    said: Observation
+    has_stages: bool
+
+    def begin(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ObservedPass:
+        given = args[0] if args else kwargs.get("entries", kwargs.get("req", kwargs.get("request")))
+        # A request is all that `compact` gets; `apply` gets the entries and a context.
+        second = kwargs.get("ctx", args[1] if len(args) > 1 else None)
+        ctx = given if method == "compact" else second
+        return ObservedPass(
+            view_of(given),
+            about=self._about(method, ctx),
+            measure=_measure(self.policy, self.said, ctx),
+            subject=getattr(self.policy, "__wrapped__", self.policy),
+            lazy=self.has_stages,
+        )
+
+    def _about(self, method: str, ctx: Any) -> PassAbout:
+        said, provider = self.said, getattr(ctx, "provider", None)
+        overflow = getattr(ctx, "overflow", False) is True
+        return PassAbout(
+            policy=said.name_of(self.policy),
+            trigger=names.TRIGGER_OVERFLOW if overflow else _TRIGGERS[method],
+            agent=said.agent or _text(getattr(ctx, "agent", None)),
+            session_id=_text(getattr(ctx, "session_id", None)),
+            model=_text(getattr(ctx, "model", None)) or _text(getattr(provider, "model", None)),
+            provider=_text(getattr(provider, "name", None)),
+            window_tokens=said.window_tokens or _window(self.policy),
+            fixed_tokens=tools_tokens(ctx) if is_request(ctx) else 0,
+            per_call=True,
+            in_runtime=True,
+        )
 
 
-def _settle(observed: ObservedPass, result: Any) -> None:
+def settle_pass(observed: ObservedPass, result: Any) -> None:
+    """Hand over what a policy returned: what it says of itself, else what its messages tell."""
     changed = getattr(result, "compacted", getattr(result, "changed", None))
     if getattr(result, "view", None) == "replayed":
         changed = False
@@ -191,10 +209,12 @@ def _sizes(result: Any) -> tuple[Size, Size] | None:
 # --- what a policy is asked about itself ---
 
 
-def _measure(subject: Any, said: Observation) -> Measure:
+def _measure(subject: Any, said: Observation, ctx: Any = None) -> Measure:
     """Return how to measure: by the caller's counter, by the policy's own, or by bytes."""
     if said.counter is not None:
         return size_by(said.counter)
+    if is_request(ctx):
+        return measure_for(ctx)
     counter = getattr(subject, "token_counter", None)
     for count in (counter, *(getattr(counter, name, None) for name in ("entries", "count"))):
         if callable(count):

@@ -90,11 +90,21 @@ class PassScope(Scope):
         )
 
     @settles
-    def resize(self, *, tokens_before: int | None, tokens_source: str | None) -> None:
-        """Correct the request's size before, where only the policy's own result tells it."""
+    def resize(
+        self,
+        *,
+        tokens_before: int | None,
+        tokens_source: str | None,
+        history_tokens: int | None = None,
+    ) -> None:
+        """Correct the sizes before, where only the policy's own result tells them."""
         self.tokens_before = tokens_before
         self._note(
-            {names.COMPACTION_TOKENS_BEFORE: tokens_before, names.TOKENS_SOURCE: tokens_source}
+            {
+                names.COMPACTION_TOKENS_BEFORE: tokens_before,
+                names.TOKENS_SOURCE: tokens_source,
+                names.CONTEXT_HISTORY_TOKENS: history_tokens,
+            }
         )
 
     def stage_ended(self, stage: str, outcome: str) -> None:
