@@ -29,8 +29,9 @@ T = TypeVar("T")
 # saved. A file takes one writer at a time, so few are enough.
 _THREADS: Final = 4
 _limiter: Final[RunVar[anyio.CapacityLimiter]] = RunVar("lovia_store_threads")
+# The 0.9 line has a table `lovia_schema` in its files, with other columns; hence another name.
 _VERSIONS: Final = """
-    CREATE TABLE IF NOT EXISTS lovia_schema (
+    CREATE TABLE IF NOT EXISTS lovia_components (
         component TEXT PRIMARY KEY,
         version INTEGER NOT NULL
     )
@@ -120,7 +121,7 @@ class SQLiteFile:
         """Return the version of the component's tables, 0 when there are none."""
         try:
             found = connection.execute(
-                "SELECT version FROM lovia_schema WHERE component = ?", (self._component,)
+                "SELECT version FROM lovia_components WHERE component = ?", (self._component,)
             )
         except sqlite3.OperationalError:
             return 0  # no table of versions: a new file, or one of another program
@@ -141,7 +142,7 @@ class SQLiteFile:
             for statement in statements:
                 connection.execute(statement)
         connection.execute(
-            "INSERT OR REPLACE INTO lovia_schema VALUES (?, ?)", (self._component, newest)
+            "INSERT OR REPLACE INTO lovia_components VALUES (?, ?)", (self._component, newest)
         )
 
 

@@ -45,6 +45,21 @@ async def test_stores_share_a_file(tmp_path: Path) -> None:
         assert await session.load("s") == [U("hi")]
 
 
+async def test_a_file_of_the_0_9_line_can_be_shared(tmp_path: Path) -> None:
+    """Tables of that line stay as they are, also the one whose purpose is that of our own."""
+    path = tmp_path / "chat.db"
+    with closing(sqlite3.connect(path)) as former, former:
+        former.execute("CREATE TABLE lovia_schema (store TEXT PRIMARY KEY, version INTEGER)")
+        former.execute("INSERT INTO lovia_schema VALUES ('sessions', 7)")
+    for entries in ([U("one")], [U("one"), U("two")]):  # opened again, it knows its tables
+        async with SQLiteSession(path) as session:
+            await session.append("s", entries[-1:])
+            assert await session.load("s") == entries
+    with closing(sqlite3.connect(path)) as former:
+        rows = former.execute("SELECT store, version FROM lovia_schema").fetchall()
+    assert rows == [("sessions", 7)]
+
+
 async def test_a_file_is_brought_to_the_newest_version(tmp_path: Path) -> None:
     """Tables of an older version get what is new; what is in them stays."""
     old = file_of(tmp_path, ONE)
