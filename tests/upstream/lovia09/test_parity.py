@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from tests.upstream.environments import SWITCH, Environment, IndexUnreachableError
+from tests.upstream.environments import SWITCH
+from tests.upstream.lovia09.conftest import FORMER
 
 _HERE = Path(__file__).parent
-FORMER = Environment("lovia09", ("lovia==0.9.119",))
 PROGRAMS = sorted(path.stem for path in _HERE.glob("program_*.py"))
 RECORDED: dict[str, list[str]] = json.loads((_HERE / "printed.json").read_text(encoding="utf-8"))
 
@@ -60,21 +60,10 @@ def test_every_program_is_recorded() -> None:
     assert [name for name, lines in RECORDED.items() if lines[-1].startswith("raised ")] == []
 
 
-def test_the_former_line_prints_what_is_recorded(
-    ours: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.skipif(os.environ.get(SWITCH) != "1", reason=f"set {SWITCH}=1 to run {FORMER}")
+@pytest.mark.usefixtures("former")
+def test_the_former_line_prints_what_is_recorded(ours: Any, tmp_path: Path) -> None:
     """Asked itself, the package of the 0.9 line prints what is recorded, and what ours prints."""
-    if os.environ.get(SWITCH) != "1":
-        pytest.skip(f"set {SWITCH}=1 to run the programs with {FORMER}")
-
-    def say(progress: str) -> None:
-        with capfd.disabled():
-            sys.stderr.write(f"\nupstream: {progress}\n")
-
-    try:
-        FORMER.make(say)
-    except IndexUnreachableError as problem:
-        pytest.skip(f"no package index in reach for {FORMER}: {problem}")
     # Without PYTHONPATH: what lies on it has a package of the same name.
     surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     theirs = printed(FORMER.python, cwd=tmp_path, **surroundings)
