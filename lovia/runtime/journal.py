@@ -62,12 +62,25 @@ class Journal:
         await carried_through(partial(self._save, run, ending))
 
     async def begin(self, run: RunState, position: int) -> None:
-        """Note that a call is about to run, so that it is never run twice."""
-        if not isinstance(self._store, CallLog):
-            self._begun.add(position)
-            await self.save(run)
-            return
-        await carried_through(partial(self._store.begin, self._run_id, position))
+        """Note that a call is about to run, so that it is never run twice.
+
+        A stop that arrives meanwhile takes the note back: the call does not run then.
+        """
+        store = self._store
+        try:
+            if isinstance(store, CallLog):
+                await carried_through(partial(store.begin, self._run_id, position))
+            else:
+                self._begun.add(position)
+                await self.save(run)
+        except Exception:
+            raise  # nothing was noted, or somebody else's note is there
+        except BaseException:
+            self._begun.discard(position)
+            if isinstance(store, CallLog):
+                with anyio.CancelScope(shield=True):
+                    await carried_through(partial(store.withdraw, self._run_id, position))
+            raise
 
     async def keep(self, position: int, result: ToolResultEntry) -> None:
         """Keep the result of a call that cannot enter the transcript yet.

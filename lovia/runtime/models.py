@@ -15,6 +15,7 @@ __all__ = ["resolve_provider"]
 # Vendor prefix -> the class that speaks its protocol, and the extra that brings its SDK.
 _VENDORS: Final = {
     "openai": ("lovia.providers.openai", "OpenAIChatProvider"),
+    "openai-responses": ("lovia.providers.openai", "OpenAIResponsesProvider"),
     "anthropic": ("lovia.providers.anthropic", "AnthropicProvider"),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -26,8 +27,8 @@ async def run_tool_calls(run: RunState, reply: TurnReply) -> None:
 
     Calls that have their result already are passed over. However this ends, the transcript stays
     valid and nothing is done twice: a call that had begun has a result, be it that it was
-    interrupted; calls that had not begun stay open at its end. When one of them waits for approval,
-    no later call begins, and ``run.waiting`` says which ones wait.
+    interrupted; calls that had not begun stay open. When one of them waits for approval, no later
+    call begins, and ``run.waiting`` says which ones wait.
 
     Raises:
         RunCancelled: A stop was requested; calls that ran were interrupted.
@@ -43,15 +44,18 @@ async def run_tool_calls(run: RunState, reply: TurnReply) -> None:
 class _Batch:
     """The calls of one turn, and how far they are.
 
-    Calls are dispatched in order, so that those which never began are always the last ones.
+    A call has begun when its tool is about to be invoked, which is noted before. Results enter the
+    transcript in the order of the calls: one that is there before an earlier one waits, and is kept
+    beside the saved run meanwhile.
     """
 
     def __init__(self, run: RunState, reply: TurnReply) -> None:
         self._run = run
         self._calls = reply.calls
         self._recorded = run.own_length - reply.stop
-        self._begun = self._recorded
         self._results: list[ToolResultEntry | None] = [None] * len(self._calls)
+        self._admitted: set[int] = set()
+        self._begun: set[int] = set()
         self._running = 0
         self._idle = anyio.Event()
         self._failure: Exception | None = None
@@ -60,7 +64,7 @@ class _Batch:
         """Check and dispatch each call; wait for those that run, also when one stops the run."""
         await self._take_up_begun()
         async with anyio.create_task_group() as tasks:
-            for index in range(self._begun, len(self._calls)):
+            for index in range(self._recorded, len(self._calls)):
                 try:
                     await self._dispatch(index, tasks)
                 except Exception as error:  # noqa: BLE001 - raised below, when nothing runs any more
@@ -72,25 +76,25 @@ class _Batch:
 
     def close(self) -> None:
         """Give every call that began a result (no await: this also runs while being cancelled)."""
-        active = self._run.active
-        for index in range(self._recorded, self._begun):
+        run = self._run
+        for index in sorted(self._begun):
             if self._results[index] is None:
                 _, call = self._calls[index]
-                handoff = active.handoffs.get(call.name)
-                if handoff is not None:
-                    self._results[index] = self._run.handoff.fired(handoff, call)
-                else:
-                    self._results[index] = interrupted(call, active.tools.get(call.name))
+                handoff, tool = run.active.handoffs.get(call.name), run.active.tools.get(call.name)
+                stopped = interrupted(call, tool)
+                self._results[index] = run.handoff.fired(handoff, call) if handoff else stopped
+        for index in self._admitted:
+            if self._results[index] is None:
+                run.readmit_call()  # it is looked at again when the run is resumed
         self._record_finished()
 
     async def _take_up_begun(self) -> None:
         """Record what is known of the calls that had begun when the run was saved last."""
         run, first = self._run, self._recorded
-        for position, call in self._calls[first:]:
-            if position not in run.begun:
-                break
-            self._results[self._begun] = self._known(call, run.begun[position])
-            self._begun += 1
+        for index in range(first, len(self._calls)):
+            position, call = self._calls[index]
+            if position in run.begun:
+                self._results[index] = self._known(call, run.begun[position])
         self._record_finished()
         if self._recorded == first:
             return
@@ -110,14 +114,20 @@ class _Batch:
         return kept
 
     async def _dispatch(self, index: int, tasks: TaskGroup) -> None:
-        position, call = self._calls[index]
-        if self._run.waiting:
-            await ask_ahead(self._run, position, call)
+        run, (position, call) = self._run, self._calls[index]
+        if self._results[index] is not None:
             return
-        ready = await preflight(self._run, position, call)
+        run.checkpoint("tool_preflight")
+        if run.waiting:
+            await ask_ahead(run, position, call)
+            return
+        run.admit_call()
+        self._admitted.add(index)
+        ready = await preflight(run, position, call)
         if ready == "waits":
-            self._run.waiting[position] = call.call_id
+            run.waiting[position] = call.call_id
         elif not isinstance(ready, ReadyCall):
+            self._take(index, ready)
             await self._finish(index, ready)
         else:
             await self._start(index, ready, tasks)
@@ -128,9 +138,6 @@ class _Batch:
             if self._failure is not None:
                 return
             self._run.checkpoint("tool_preflight")  # waiting took its time
-        if self._run.journal is not None:
-            await self._run.journal.begin(self._run, self._calls[index][0])
-        self._begun = index + 1
         self._running += 1
         if ready.tool.parallel:
             await tasks.start(self._begin, index, ready, tasks)  # so that calls begin in order
@@ -149,11 +156,12 @@ class _Batch:
         await self._execute(index, ready, tasks)
 
     async def _execute(self, index: int, ready: ReadyCall, tasks: TaskGroup) -> None:
+        begin, take = partial(self._note, index), partial(self._take, index)
         try:
             call = self._calls[index][1]
-            outcome = await run_tool(self._run, ready.tool, call, ready.args)
-            if outcome.error is not None:
-                self._run.handoff.release(self._run.active.handoffs.get(call.name))
+            outcome = await run_tool(
+                self._run, ready.tool, call, ready.args, begin=begin, take=take
+            )
             await self._finish(index, outcome)
         except Exception as error:  # noqa: BLE001 - raised by run_all, when nothing runs any more
             self._fail(error, tasks)
@@ -162,22 +170,33 @@ class _Batch:
             if not self._running:
                 self._idle.set()
 
-    def _fail(self, error: Exception, tasks: TaskGroup) -> None:
-        self._failure = self._failure or error
-        if isinstance(error, RunCancelled):
-            tasks.cancel_scope.cancel()
+    async def _note(self, index: int) -> None:
+        """Note that a call begins, in the saved run first."""
+        if self._run.journal is not None:
+            await self._run.journal.begin(self._run, self._calls[index][0])
+        self._begun.add(index)
 
-    async def _finish(self, index: int, outcome: ToolOutcome) -> None:
-        """Take a result into the transcript and save it, and tell of it."""
-        position, call = self._calls[index]
-        self._begun = max(self._begun, index + 1)
+    def _take(self, index: int, outcome: ToolOutcome) -> None:
+        """Take a result into the transcript, or keep it for when it is its turn."""
+        if outcome.error is not None:
+            name = self._calls[index][1].name
+            self._run.handoff.release(self._run.active.handoffs.get(name))
         self._results[index] = outcome.entry
         self._record_finished()
+
+    async def _finish(self, index: int, outcome: ToolOutcome) -> None:
+        """Save a result and tell of it."""
+        position, call = self._calls[index]
         if self._recorded > index:
             await self._run.save()
         elif self._run.journal is not None:
             await self._run.journal.keep(position, outcome.entry)
         await tell_completed(self._run, call, outcome)
+
+    def _fail(self, error: Exception, tasks: TaskGroup) -> None:
+        self._failure = self._failure or error
+        if isinstance(error, RunCancelled):
+            tasks.cancel_scope.cancel()
 
     def _record_finished(self) -> None:
         """Add to the transcript the results that nothing before them is missing for."""

@@ -35,10 +35,7 @@ async def preflight(run: RunState, position: int, call: ToolCallEntry) -> Cleara
 
     Raises:
         RunCancelled: A stop was requested.
-        BudgetExceeded: The budget is spent; the call is not counted then.
     """
-    run.checkpoint("tool_preflight")
-    run.admit_call()
     tool = run.active.tools.get(call.name)
     if tool is None:
         return ToolOutcome.refused(call.call_id, f"Tool {call.name!r} is not available.")
@@ -54,7 +51,6 @@ async def preflight(run: RunState, position: int, call: ToolCallEntry) -> Cleara
     # Whoever was asked took their time: meanwhile the run may have been stopped.
     run.checkpoint("tool_preflight")
     if answer == "defer":
-        run.readmit_call()
         return "waits"
     if not answer:
         return ToolOutcome.refused(call.call_id, f"Tool {call.name!r} was not approved.")
@@ -69,7 +65,6 @@ async def ask_ahead(run: RunState, position: int, call: ToolCallEntry) -> None:
 
     Whoever is asked about several calls of a turn can so answer all of them.
     """
-    run.checkpoint("tool_preflight")
     tool = run.active.tools.get(call.name)
     if tool is None or position in run.decisions:
         return

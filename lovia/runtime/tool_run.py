@@ -14,6 +14,8 @@ from lovia.transcript.entries import text_of
 from lovia_otel import tool_scope
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from lovia.runtime.state import RunState
     from lovia.tools import Tool
     from lovia.transcript.entries import ToolCallEntry
@@ -22,9 +24,23 @@ __all__ = ["run_tool", "tell_completed"]
 
 
 async def run_tool(
-    run: RunState, tool: Tool, call: ToolCallEntry, args: dict[str, Any]
+    run: RunState,
+    tool: Tool,
+    call: ToolCallEntry,
+    args: dict[str, Any],
+    *,
+    begin: Callable[[], Awaitable[None]],
+    take: Callable[[ToolOutcome], None],
 ) -> ToolOutcome:
     """Run a tool to its outcome; a failure is an outcome too.
+
+    Args:
+        run: The run.
+        tool: The tool.
+        call: The call.
+        args: Its arguments.
+        begin: Called immediately before the tool is invoked.
+        take: Called with the outcome as soon as there is one.
 
     Raises:
         RunCancelled: The run was asked to stop; the tool was interrupted.
@@ -33,7 +49,9 @@ async def run_tool(
     with tool_scope(tool=tool.name, call_id=call.call_id, agent=run.active.agent.name) as scope:
         await run.emitter.emit(events.ToolCallStarted(shown))
         with run.interrupt.allowed("turn"):
+            await begin()
             outcome = await _outcome(run, tool, call, args)
+            take(outcome)
         scope.settle(
             result_tokens=await anyio.to_thread.run_sync(run.log.tokens_of, outcome.entry),
             truncated=outcome.truncated,

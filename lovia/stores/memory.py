@@ -171,6 +171,12 @@ class InMemoryCheckpointer:
             raise run_moved_on(run_id)
         run.calls[position] = None
 
+    async def withdraw(self, run_id: str, position: int) -> None:
+        """Take a note back: the call was stopped before it ran."""
+        run = self._runs.get(run_id)
+        if run is not None:
+            run.calls.pop(position, None)
+
     async def finish(self, run_id: str, position: int, result: ToolResultEntry) -> None:
         """Keep the result of a call that is done before an earlier one of its turn."""
         run = self._runs.get(run_id)

@@ -144,6 +144,11 @@ class SQLiteCheckpointer(SQLiteStore):
 
         await self._file.write(work)
 
+    async def withdraw(self, run_id: str, position: int) -> None:
+        """Take a note back: the call was stopped before it ran."""
+        forget = "DELETE FROM lovia_run_calls WHERE run_id = ? AND position = ?"
+        await self._file.write(lambda db: db.execute(forget, (run_id, position)))
+
     async def finish(self, run_id: str, position: int, result: ToolResultEntry) -> None:
         """Keep the result of a call that is done before an earlier one of its turn."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 
 from lovia import (
@@ -114,8 +115,6 @@ async def test_an_interrupted_callback_is_not_called_again() -> None:
     token = CancelToken()
 
     async def slow(_args: Any, _ctx: Any) -> None:
-        import anyio
-
         called.append("handoff")
         token.cancel()
         await anyio.sleep(30)
@@ -128,6 +127,46 @@ async def test_an_interrupted_callback_is_not_called_again() -> None:
     _, error = await saved_run(desk(), store, cancel_token=token)
     assert isinstance(error, RunCancelled)
     _, result = await saved_run(desk(text("b here")), store)
+    assert (result.output, called) == ("b here", ["handoff"])
+
+
+@pytest.mark.parametrize("make", [InMemoryCheckpointer, Plain])
+@pytest.mark.parametrize("where", ["event", "note"])
+async def test_a_callback_that_was_not_reached_is_called_later(where: str, make: Any) -> None:
+    """A stop before `on_handoff`, while the call is told or noted, leaves the call open."""
+    store, token = make(), CancelToken()
+
+    def react(event: events.Event) -> None:
+        if where == "event" and isinstance(event, events.ToolCallStarted):
+            token.cancel()
+
+    if where == "note":
+        name = "begin" if hasattr(store, "begin") else "append"
+        inner = getattr(store, name)
+
+        async def stopping(run_id: str, *args: Any) -> Any:
+            noted = name == "begin" or args[1].progress.begun
+            done = await inner(run_id, *args)
+            if noted:
+                token.cancel()
+                await anyio.sleep(0.02)
+            return done
+
+        setattr(store, name, stopping)
+    called: list[str] = []
+
+    def desk(*of_a: Any) -> Agent[Any]:
+        b = scripted(text("b here"), name="b")
+        handoff = Handoff(b, on_handoff=lambda _args, _ctx: called.append("handoff"))
+        return scripted(*of_a, name="a", handoffs=[handoff])
+
+    _, error = await saved_run(desk(call("transfer_to_b")), store, react, cancel_token=token)
+    assert isinstance(error, RunCancelled)
+    assert called == []
+    saved = await store.load("r")
+    assert saved is not None
+    assert (saved.pending_handoff, len(saved.entries), saved.calls) == (None, 2, {})
+    _, result = await saved_run(desk(), store)
     assert (result.output, called) == ("b here", ["handoff"])
 
 

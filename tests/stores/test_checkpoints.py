@@ -187,6 +187,10 @@ async def test_calls_are_noted_before_and_after(checkpointer: Any) -> None:
     assert saved.calls == {1: None, 2: T("b", "\ud800"), 3: T("c", "refused")}
     with pytest.raises(CheckpointConflict):
         await checkpointer.begin("r", 1)
+    await checkpointer.withdraw("r", 1)
+    await checkpointer.withdraw("nobody", 1)
+    assert 1 not in (await checkpointer.load("r")).calls
+    await checkpointer.begin("r", 1)
     await checkpointer.delete("r")
     for refused in (checkpointer.begin("r", 5), checkpointer.finish("r", 5, T("x"))):
         with pytest.raises(CheckpointConflict):
