@@ -25,7 +25,8 @@ def policy(window: int = 10_000, **settings: Any) -> CompactingContextPolicy:
 
 async def test_a_refused_request_is_not_measured_by_the_count_before_it() -> None:
     """After a refusal the sizes before the pass are those of the request that was refused."""
-    compacting, state = policy(), {}
+    compacting = policy()
+    state: dict[str, Any] = {}
     transcript: list[TranscriptEntry] = [U(tokens=1_000)]
     await compacting.apply(transcript, ctx=PolicyContext(state=state))
     transcript += [A(), U(tokens=3_000)]
@@ -41,7 +42,8 @@ async def test_a_refused_request_is_not_measured_by_the_count_before_it() -> Non
 
 async def test_one_count_teaches_once() -> None:
     """Seeing the same count again, without a request between, changes no size."""
-    compacting, state = policy(), {}
+    compacting = policy()
+    state: dict[str, Any] = {}
     transcript: list[TranscriptEntry] = [U(tokens=2_000)]
     await compacting.apply(transcript, ctx=PolicyContext(state=state))
     transcript += [A(), U(tokens=10)]
