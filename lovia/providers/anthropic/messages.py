@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
@@ -104,8 +105,9 @@ class AnthropicProvider(SDKProvider):
         return anthropic_window(self._model) if self._origin == _VENDOR else None
 
     def _client_options(self) -> dict[str, Any]:
-        # The SDK would open a span of its own inside each of ours.
-        return {"open_telemetry": False}
+        # A newer SDK would open a span of its own inside each of ours.
+        known = signature(load_sdk(self.sdk).AsyncAnthropic).parameters
+        return {"open_telemetry": False} if "open_telemetry" in known else {}
 
     def _prepare(
         self,
@@ -165,8 +167,8 @@ class AnthropicProvider(SDKProvider):
         wanted = (response_format or {}).get("json_schema")
         if not isinstance(wanted, dict):
             return None
-        schema = load_sdk(self.sdk).transform_schema(wanted["schema"])
-        return {"format": {"type": "json_schema", "schema": schema}}
+        reduced = getattr(load_sdk(self.sdk), "transform_schema", dict)  # dict: an older SDK
+        return {"format": {"type": "json_schema", "schema": reduced(wanted["schema"])}}
 
     def _resource(self, client: Any) -> Any:
         return client.messages.with_streaming_response
