@@ -7,12 +7,15 @@ cost next to nothing. :func:`read_recording` reads exported telemetry back.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from lovia_otel.bridge import EventBridge
 from lovia_otel.configure import TelemetryHandle, configure
 from lovia_otel.content import CaptureMode
 from lovia_otel.counters import record_cancellation, record_handoff
 from lovia_otel.errors import (
     ConfigurationError,
+    MissingInstrumentationError,
     MissingSdkError,
     RecordingFormatError,
     TelemetryError,
@@ -45,6 +48,9 @@ from lovia_otel.spans import (
     turn_scope,
 )
 
+if TYPE_CHECKING:
+    from lovia_otel.instrumentor import LoviaInstrumentor
+
 __all__ = [
     "ArchiveScope",
     "CaptureMode",
@@ -55,7 +61,9 @@ __all__ = [
     "EventBridge",
     "FoldScope",
     "LogEvent",
+    "LoviaInstrumentor",
     "MetricPoint",
+    "MissingInstrumentationError",
     "MissingSdkError",
     "PassScope",
     "Recording",
@@ -87,3 +95,21 @@ __all__ = [
     "turn_scope",
     "use_providers",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the instrumentor when it is asked for: it needs a package that only an extra brings.
+
+    Raises:
+        MissingInstrumentationError: that package is not installed.
+    """
+    if name != "LoviaInstrumentor":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from lovia_otel.instrumentor import LoviaInstrumentor
+    except ModuleNotFoundError as error:
+        raise MissingInstrumentationError(
+            f"LoviaInstrumentor needs opentelemetry-instrumentation: {error.name} is not installed",
+            hint="pip install 'lovia-otel[auto]'",
+        ) from error
+    return LoviaInstrumentor

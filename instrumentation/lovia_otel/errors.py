@@ -19,6 +19,10 @@ class MissingSdkError(TelemetryError, ImportError):
     """The OpenTelemetry SDK, or an exporter that was asked for, is not installed."""
 
 
+class MissingInstrumentationError(TelemetryError, ImportError):
+    """What ``LoviaInstrumentor`` builds on is not installed."""
+
+
 class ConfigurationError(TelemetryError, ValueError):
     """A setting given to ``configure``, or found in the environment, cannot be used."""
 
