@@ -100,7 +100,7 @@ def observe(
     """Return ``subject`` with each of its compactions as a span, metrics and an event.
 
     It takes context policies with ``apply()`` or ``compact()``, plain callables on lists of
-    messages, and the compaction of frameworks: see the list in ``docs/telemetry.md``. Results and
+    messages, and the compaction of frameworks: see the list in ``docs/observe.md``. Results and
     exceptions are those of the policy itself; ``isinstance`` and attributes still work. What is
     observed already, or records itself, comes back as it is.
 

@@ -1,8 +1,8 @@
 """The OpenAI Agents SDK: sessions that compact themselves, and filters of model input.
 
-A session of the SDK's own asks the provider to compact (``responses.compact``); it is seen from
-inside, so that a decision not to act costs nothing and leaves no span. Of any other session with a
-``run_compaction()`` the items before and after are compared.
+A session of the SDK's own asks the provider to compact (``responses.compact``); its client is seen
+from inside, so that a decision not to act costs nothing and leaves no span. Of any other session
+with a ``run_compaction()`` the items before and after are compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lovia_otel.guard import guarded
 from lovia_otel.spans import chat_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from lovia_otel.foreign.twins import Method
     from lovia_otel.observe import Observation, Predicate, Wrapper
@@ -79,19 +79,10 @@ class SessionWatch(Watch):
 
 
 class ResponsesSessionWatch(SessionWatch):
-    """Watches the session that has the provider compact its items."""
+    """Watches the session that has the provider compact its items.
 
-    def attributes(self) -> Mapping[str, property]:
-        """Let a session at work find its decision hook and its client watched."""
-
-        def decision(session: Any) -> Any:
-            decide, compaction = vars(session)["should_trigger_compaction"], _of(session)
-            return decide if compaction is None else compaction.noting(decide)
-
-        def replace(session: Any, decide: Any) -> None:
-            vars(session)["should_trigger_compaction"] = decide
-
-        return {"should_trigger_compaction": property(decision, replace)}
+    All items of the store are told, before and after: the SDK may have only a part compacted.
+    """
 
     def _members(self, kind: type) -> dict[str, Any]:
         plain: Any = kind.client  # type: ignore[attr-defined]
@@ -114,6 +105,8 @@ class ResponsesSessionWatch(SessionWatch):
                 result = await inner(session, *args, **kwargs)
                 await compaction.settle()
             except BaseException as error:
+                if isinstance(error, Exception):  # when cancelled, nothing may be waited for
+                    await compaction.look()
                 compaction.end(error)
                 raise
             else:
@@ -133,24 +126,14 @@ class _Compaction:
         self._about = about
         self._measure = measure
         self._started = now()
-        self._items: Sequence[Any] | None = None
+        self._items: Sequence[Any] = ()
         self._pass: ObservedPass | None = None
-
-    def noting(self, decide: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return the decision hook; what it is shown are the items before."""
-
-        def decision(context: Any) -> Any:
-            self._items = _shown(context) or self._items
-            return decide(context)
-
-        return decision
 
     def watching(self, client: Any) -> Any:
         """Return a stand-in for the client whose ``responses.compact`` is the pass's model call."""
 
         async def compact(*args: Any, **kwargs: Any) -> Any:
-            if self._items is None:
-                self._items = await _items(self.session.underlying_session.get_items)
+            self._items = await _items(self.session.underlying_session.get_items)
             with ExitStack() as scopes:
                 scope = self._begin(scopes, kwargs.get("model"))
                 response = await client.responses.compact(*args, **kwargs)
@@ -159,6 +142,11 @@ class _Compaction:
 
         responses = stand_in(client.responses, lambda _: {"compact": compact})
         return stand_in(client, lambda _: {"responses": responses})
+
+    async def look(self) -> None:
+        """Look what the session holds, where that was not needed until now."""
+        if self._pass is None:
+            self._items = await _items(self.session.underlying_session.get_items)
 
     async def settle(self) -> None:
         """Settle the pass, if there is one, with the items that the session now has."""
@@ -177,7 +165,7 @@ class _Compaction:
     def _open(self) -> None:
         if self._pass is None:
             self._pass = ObservedPass(
-                self._items or (),
+                self._items,
                 about=self._about,
                 measure=self._measure,
                 subject=self.session,
@@ -255,12 +243,6 @@ def _trigger(session: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     decide = getattr(session, "should_trigger_compaction", None)
     own = type(session).__mro__[1].__module__ if decide is None else decide.__module__
     return names.TRIGGER_ENTRIES if own.startswith(f"{_PACKAGE}.") else names.TRIGGER_THRESHOLD
-
-
-@quietly(None)
-def _shown(context: Any) -> Sequence[Any] | None:
-    found: Sequence[Any] = context["session_items"]
-    return tuple(found)
 
 
 async def _items(read: Method) -> Sequence[Any]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import openai
 import pytest
-from agents import Runner, SQLiteSession
+from agents import RunConfig, Runner, SQLiteSession
 from agents.memory import OpenAIResponsesCompactionSession, SessionABC
 from agents.memory.session import is_openai_responses_compaction_aware_session
+from agents.run import ModelInputData
 
 from lovia_otel import UnobservableError, names, observe
 from tests.upstream.openai_agents.scripted import USAGE, Script, talk
@@ -94,6 +95,22 @@ async def test_the_sdks_own_hook_counts_items(telemetry: Telemetry) -> None:
     assert about[names.COMPACTION_TRIGGER] == names.TRIGGER_ENTRIES
     assert about[names.COMPACTION_OUTCOME] == names.COMPACTED
     assert about[names.COMPACTION_TOKENS_FREED] > 200
+
+
+@pytest.mark.anyio
+async def test_a_session_that_is_compacted_in_part_is_told_as_a_whole(telemetry: Telemetry) -> None:
+    """What is left alone counts before and after, whichever part the SDK has compacted."""
+    script = Script("a", compactions=["opaque"])
+    using = observe(session(script, should_trigger_compaction=eagerly))
+    await using.add_items(talk(12))
+    newest = RunConfig(
+        call_model_input_filter=lambda data: ModelInputData(data.model_data.input[-5:], None)
+    )
+    await Runner.run(script.agent(), "question", session=using, run_config=newest)
+    about = facts(telemetry, names.SPAN_PASS)
+    assert about[names.COMPACTION_ENTRIES_BEFORE] == 26
+    assert about[names.COMPACTION_ENTRIES_AFTER] == len(await using.get_items()) < 26
+    assert about[names.COMPACTION_TOKENS_FREED] > 0
 
 
 @pytest.mark.anyio
