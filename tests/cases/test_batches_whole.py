@@ -64,7 +64,6 @@ async def test_a_stored_range_that_ends_inside_a_batch_is_drawn_back(
 @pytest.mark.parametrize(
     "decisions",
     [
-        pytest.param({"notes": (Note(3, U("by the way")),)}, id="note_inside_a_batch"),
         pytest.param({"notes": (Note(0, U("first of all")),)}, id="note_before_the_leading_block"),
         pytest.param({"notes": (Note(2, R("hm")),)}, id="added_thought"),
         pytest.param({"replaced": {4: Literal(U("no result"))}}, id="result_replaced_by_a_message"),
@@ -85,6 +84,14 @@ async def test_a_stored_decision_that_no_view_can_keep_is_given_up(
     talk = saved(transcript, Decisions(**decisions))
     await talk.view()
     assert (await talk.view(A(), U("more"))).entries == talk.transcript
+
+
+async def test_a_stored_note_inside_a_batch_stands_before_it() -> None:
+    """A note that was added before its step went on is moved out of it."""
+    transcript: list[TranscriptEntry] = [S(), U("go"), *STEP, A("both read"), U("and now?")]
+    talk = saved(transcript, Decisions(notes=(Note(4, U("by the way")),)))
+    view = (await talk.view()).entries
+    assert view == [*transcript[:2], U("by the way"), *transcript[2:]]
 
 
 @pytest.mark.parametrize("how", [Cleared(), Clipped(3), Literal(T("A", "short"))])

@@ -16,7 +16,7 @@ from lovia.context.view.ranges import Ranges
 from lovia.transcript.entries import TranscriptEntry, memo, remembered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = [
     "Cleared",
@@ -210,6 +210,11 @@ class Decisions:
     def substitute(self, changes: Mapping[int, Replacement]) -> Decisions:
         """Let entries show something else."""
         return replace(self, replaced={**self.replaced, **changes})
+
+    def move_notes(self, place: Callable[[int], int]) -> Decisions:
+        """Let notes stand before the entries that ``place`` returns for their anchors."""
+        notes = (Note(place(note.anchor), note.entry) for note in self.notes)
+        return replace(self, notes=tuple(dict.fromkeys(notes)))
 
     def reveal(self, indices: Iterable[int]) -> Decisions:
         """Show entries again that were hidden; the summary stays while it covers anything else."""

@@ -147,9 +147,9 @@ class SessionView:
         self.pairing.extend(new)
         self._pending, self._waiting = pending, self.pairing.waiting(pending)
         self._note_dirty(known, new)
-        revealed = self._reveal_late_answers(known)
+        mended = self._mend(known)
         structural = self.pairing.upsets != upsets or self._waiting != waiting
-        if revealed or structural or (self._rendered is None and (self._dirty or self.decisions)):
+        if mended or structural or (self._rendered is None and (self._dirty or self.decisions)):
             self._render()
         elif self._rendered is not None and new:
             shown = [self._dirty.get(known + k, entry) for k, entry in enumerate(new)]
@@ -163,20 +163,23 @@ class SessionView:
             if cleaned is not entry:
                 self._dirty[index] = cleaned
 
-    def _reveal_late_answers(self, known: int) -> bool:
-        """Show a unit again when an answer to one of its hidden calls arrived after all."""
-        hidden = self.decisions.hidden
-        partner = self.pairing.partner
-        late = [
-            self.pairing.unit_of[index]
-            for index in range(known, len(self._seen))
-            if hidden and partner[index] in hidden and index not in hidden
-        ]
-        if not late:
+    def _mend(self, known: int) -> bool:
+        """Undo what decisions do to steps that new entries belong to.
+
+        A step that was hidden is shown again with what came after all, such as a late answer; a
+        note that would now stand inside one stands before it.
+        """
+        before, pairing = self.decisions, self.pairing
+        if not before:
             return False
-        for number in late:
-            self.decisions = self.decisions.reveal(self.pairing.units[number].indices())
-        return True
+        numbers = {pairing.unit_of[index] for index in range(known, len(self._seen))}
+        units = [pairing.units[number] for number in numbers]
+        for unit in units:
+            if unit.start < known and any(index in before.hidden for index in unit.indices()):
+                self.decisions = self.decisions.reveal(unit.indices())
+        if self.decisions.notes and not pairing.is_legal_cut(known):
+            self.decisions = self.decisions.move_notes(pairing.cut_at_or_before)
+        return self.decisions is not before
 
     def _start_over(
         self, entries: list[TranscriptEntry], counter: TokenCounter, waiting: frozenset[str]

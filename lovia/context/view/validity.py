@@ -45,12 +45,14 @@ def allowed_decisions(decisions: Decisions, view: SessionView) -> tuple[Decision
     """Return what a transcript allows of decisions that were loaded, and the view that it gives.
 
     When in doubt more is shown: a batch that is hidden in part is shown whole again, and so are the
-    leading block and the newest user message; what stands where it must not is left out.
+    leading block and the newest user message; a note inside a step stands before it, and what
+    stands where it must not is left out.
 
     Raises:
         InvalidViewError: A provider would refuse the view all the same.
     """
     protected = _protected(view)
+    decisions = decisions.move_notes(view.pairing.cut_at_or_before)
     shown = {k for unit in _torn_units(decisions, view) for k in unit.indices()} | protected
     allowed = replace(
         decisions.reveal(index for index in shown if index in decisions.hidden),
