@@ -193,3 +193,16 @@ async def test_one_entry_larger_than_the_summarizers_window_is_read_in_pieces() 
     assert "begin" in model.requests[0].text
     assert any(" end" in request.text for request in model.requests)
     check_view(result.entries, start)
+
+
+@pytest.mark.parametrize("window", [120, 300])
+async def test_a_window_too_small_for_any_summary_request_is_not_tried(window: int) -> None:
+    """Where the fixed text alone does not fit, nothing is sent, and the cheap stages still act."""
+    model = FakeModel(window=window)
+    policy = asking_the_run(max_entries=None, keep_recent_entries=4, keep_initial_entries=1)
+    talk = Conversation(policy, *chat(30, 20), U("so?"), provider=model)
+    result = await talk.view()
+    assert model.requests == []
+    assert result.outcome in {"compacted", "partial"}
+    assert "middle_snip" in [s.name for s in result.stages if s.outcome == "applied"]
+    assert talk.usage.summary.total_tokens == 0

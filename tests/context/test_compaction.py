@@ -62,7 +62,14 @@ def test_settings_without_effect_are_named(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"store": object()}, {"stages": []}, {"compact_to": 5_000}], ids=str
+    "settings",
+    [
+        pytest.param({"store": object()}, id="store"),
+        pytest.param({"stages": []}, id="stages"),
+        pytest.param({"compact_to": 5_000}, id="absolute_target"),
+    ],
+)
+    ids=str,
 )
 def test_what_cannot_be_translated_is_refused(settings: Any) -> None:
     """A setting that would lose its meaning draws an error that says what to use."""
