@@ -69,8 +69,6 @@ def test_settings_without_effect_are_named(name: str) -> None:
         pytest.param({"compact_to": 5_000}, id="absolute_target"),
     ],
 )
-    ids=str,
-)
 def test_what_cannot_be_translated_is_refused(settings: Any) -> None:
     """A setting that would lose its meaning draws an error that says what to use."""
     with pytest.raises(UserError) as caught:
