@@ -62,7 +62,7 @@ class SQLiteFile:
         durable: bool,
         wal: bool,
     ) -> None:
-        self.path = os.fspath(path)
+        self.path: str = os.fspath(path)
         self._component = component
         self._schema = schema
         self._timeout = timeout

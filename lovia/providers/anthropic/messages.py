@@ -92,12 +92,12 @@ class AnthropicProvider(SDKProvider):
         )
         host = urlsplit(address).hostname or ""
         is_vendor = host == _HOST or host.endswith(f".{_HOST}")
-        self.name = name
+        self.name: str = name
         self._official = is_vendor if official_dialect is None else official_dialect
         # The vendor's clouds read each other's thoughts; other servers of the protocol do not.
         self._origin = _VENDOR if self._official or client is not None else host
         self._cache = cache
-        self.supports_json_schema = (
+        self.supports_json_schema: bool = (
             self._official if supports_json_schema is None else supports_json_schema
         )
 

@@ -77,9 +77,9 @@ class OpenAIChatProvider(SDKProvider):
         )
         host = host_of(endpoint.base_url)
         self._origin = host.origin
-        self.dialect = dialect or host.dialect
-        self.name = name or host.name
-        self.supports_json_schema = (
+        self.dialect: ChatDialect = dialect or host.dialect
+        self.name: str = name or host.name
+        self.supports_json_schema: bool = (
             self.dialect.json_schema if supports_json_schema is None else supports_json_schema
         )
 

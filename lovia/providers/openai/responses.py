@@ -75,8 +75,8 @@ class OpenAIResponsesProvider(SDKProvider):
         )
         host = host_of(endpoint.base_url)
         self._origin = host.origin
-        self.name = name or host.name
-        self.supports_json_schema = True
+        self.name: str = name or host.name
+        self.supports_json_schema: bool = True
 
     def _known_window(self) -> int | None:
         return openai_window(self._model) if self._origin == "openai" else None
