@@ -261,7 +261,11 @@ def test_kin_of_any_source_are_told(
     assert "secret" not in repr(told)
 
 
-@pytest.mark.parametrize("event", [None, object(), "text", _event("ContextCompacted")], ids=repr)
+@pytest.mark.parametrize(
+    "event",
+    [None, object(), "text", _event("ContextCompacted")],
+    ids=["none", "object", "text", "event"],
+)
 def test_anything_can_be_given(telemetry: Telemetry, bridge: EventBridge, event: object) -> None:
     """What is no event, or one without its facts, raises nothing; a context is not needed."""
     tell(bridge, event, None)

@@ -6,7 +6,7 @@ ones; what a call sends is made anew from both each time. A pass is what adds to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lovia_otel import names
 from lovia_otel.foreign.calls import watched
@@ -43,7 +43,7 @@ TRUNCATION: Final = "truncate_args"  # what the stage that cuts arguments of old
 class SummarizationWatch(SummaryWatch, HandoverWatch):
     """Watches middleware that summarises what a model call sends."""
 
-    methods = (
+    methods: ClassVar[tuple[str, ...]] = (
         *("wrap_model_call", "awrap_model_call", "_partition_messages", "_truncate_args"),
         *("_create_summary", "_acreate_summary", "_offload_to_backend", "_aoffload_to_backend"),
     )
@@ -139,7 +139,7 @@ class SummarizationWatch(SummaryWatch, HandoverWatch):
 class SummarizationToolWatch(Watch):
     """Watches middleware with a tool by which the agent has itself summarised."""
 
-    methods = ("_run_compact", "_arun_compact")
+    methods: ClassVar[tuple[str, ...]] = ("_run_compact", "_arun_compact")
     base = BASE
 
     def __init__(self, said: Observation) -> None:

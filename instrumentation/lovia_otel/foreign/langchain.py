@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lovia_otel import names
 from lovia_otel._proxy import stand_in
@@ -64,7 +64,12 @@ class SummaryWatch(Watch):
 class SummarizationWatch(SummaryWatch):
     """Watches middleware that rewrites the agent's messages before a model call."""
 
-    methods = ("before_model", "abefore_model", "_create_summary", "_acreate_summary")
+    methods: ClassVar[tuple[str, ...]] = (
+        "before_model",
+        "abefore_model",
+        "_create_summary",
+        "_acreate_summary",
+    )
     base = BASE
 
     def watch_before_model(self, inner: Method) -> Method:
@@ -97,7 +102,7 @@ class SummarizationWatch(SummaryWatch):
 class ContextEditingWatch(HandoverWatch):
     """Watches middleware that edits the messages of one model call."""
 
-    methods = ("wrap_model_call", "awrap_model_call")
+    methods: ClassVar[tuple[str, ...]] = ("wrap_model_call", "awrap_model_call")
     base = BASE
 
     def __init__(self, said: Observation) -> None:

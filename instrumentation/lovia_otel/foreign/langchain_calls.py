@@ -80,7 +80,7 @@ class Calls:
     """The model calls of one summary: those under way by LangChain's run id, and how many began."""
 
     def __init__(self, observed: ObservedPass) -> None:
-        self.count = 0
+        self.count: int = 0
         self.output_tokens: int | None = None  # of the last call that answered
         self._observed = observed
         self._open: dict[Any, ChatScope] = {}

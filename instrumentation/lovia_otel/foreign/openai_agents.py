@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lovia_otel import names
 from lovia_otel._proxy import stand_in
@@ -37,7 +37,7 @@ _under_way: ContextVar[_Compaction | None] = ContextVar("lovia_otel_compaction",
 class SessionWatch(Watch):
     """Watches sessions with a ``run_compaction()``."""
 
-    methods = ("run_compaction",)
+    methods: ClassVar[tuple[str, ...]] = ("run_compaction",)
 
     def __init__(self, said: Observation) -> None:
         super().__init__()

@@ -87,10 +87,10 @@ class ObservedPass:
         started: Moment | None = None,
     ) -> None:
         self.about = about
-        self.live = False  # under way, and somebody listens
+        self.live: bool = False  # under way, and somebody listens
         self.folds = 0  # of summaries, so far
         self.given = before
-        self.measure = safely(measure)
+        self.measure: Measure = safely(measure)
         self._subject = subject
         self._lazy = lazy
         self._whole = history
@@ -263,7 +263,7 @@ class ObservedPass:
     def _note_before(self) -> None:
         self._before = tuple(self.given)  # the policy may edit the list itself
         self._size = self._after = self._request(self._before)
-        self.history = self._size if self._whole is None else self._request(self._whole)
+        self.history: Size = self._size if self._whole is None else self._request(self._whole)
 
     def _request(self, messages: Sequence[Any]) -> Size:
         """Measure the request that messages make, with what goes beside them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lovia_otel import names
 from lovia_otel.foreign.given import Given
@@ -41,13 +41,13 @@ class CapabilityPass(ObservedPass):
     def __init__(self, *args: Any, ctx: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         tracer = getattr(ctx, "tracer", None)
-        self.instrumented = tracer is not None and type(tracer).__name__ != "NoOpTracer"
+        self.instrumented: bool = tracer is not None and type(tracer).__name__ != "NoOpTracer"
 
 
 class CapabilityWatch(Watch):
     """Watches capabilities and the strategies inside them."""
 
-    methods = ("before_model_request", "compact", "_summarize")
+    methods: ClassVar[tuple[str, ...]] = ("before_model_request", "compact", "_summarize")
     base = _BASE
 
     def __init__(self, said: Observation) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lovia_otel import names
 from lovia_otel.foreign.passes import PassSpent, current_pass
@@ -25,7 +25,7 @@ class ModelWatch(Watch):
     only what it spent is added to the pass.
     """
 
-    methods = ("request", "request_stream", "compact_messages")
+    methods: ClassVar[tuple[str, ...]] = ("request", "request_stream", "compact_messages")
     base = "Model"
 
     def watch_request(self, inner: Method) -> Method:
