@@ -76,5 +76,5 @@ def promtool() -> Promtool:
     """Return promtool, or skip the test where there is none."""
     path = find_promtool()
     if path is None:
-        pytest.skip("promtool is not there: make backends builds it, or name it in PROMTOOL")
+        pytest.skip("promtool is not there: install Prometheus, or name the binary in PROMTOOL")
     return Promtool(path)

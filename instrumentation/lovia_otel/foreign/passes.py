@@ -263,7 +263,7 @@ class ObservedPass:
     def _note_before(self) -> None:
         self._before = tuple(self.given)  # the policy may edit the list itself
         self._size = self._after = self._request(self._before)
-        self.history: Size = self._size if self._whole is None else self._request(self._whole)
+        self.history = self._size if self._whole is None else self._request(self._whole)
 
     def _request(self, messages: Sequence[Any]) -> Size:
         """Measure the request that messages make, with what goes beside them."""
