@@ -97,7 +97,8 @@ class ObservedPass:
         self._started = started
         self._outer = _current.get()
         self._before: tuple[Any, ...] = ()
-        self._size = self._after = self.history = _UNKNOWN
+        self._size = self._after = _UNKNOWN
+        self.history: Size = _UNKNOWN
         self._scope: PassScope | None = None
         self._stages: list[str] = []
         self._active = ExitStack()
