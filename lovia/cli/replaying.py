@@ -134,9 +134,8 @@ def _check_fit(session: RecordedSession, result: ReplayResult) -> bool:
     """Say so when calls did not fit the window, whatever the policy left out.
 
     Returns:
-        Whether the window can be meant. It cannot when it is smaller than the newest message, which
-        no policy may leave out, at the end of the recording or, where no call fits, anywhere. Any
-        other overflow is a finding about the recording.
+        Whether the window can be meant. It cannot when it is smaller than the newest message of a
+        call, which no policy may leave out. Any other overflow is a finding about the recording.
     """
     overflows = [turn for turn in result.turns if turn.overflow]
     if not overflows or result.window is None:
@@ -152,9 +151,8 @@ def _check_fit(session: RecordedSession, result: ReplayResult) -> bool:
     )
     hint = f"A window of {worst.request:,} tokens would take it."
     tell(ContextOverflowError(message, hint=hint, reported_window=result.window))
-    telling = result.turns if len(overflows) == len(result.turns) else result.turns[-1:]
-    newest = (_newest_message(session.entries[: t.entries]) for t in telling if t.overflow)
-    return max(newest, default=0) <= result.window
+    newest = (_newest_message(session.entries[: turn.entries]) for turn in overflows)
+    return max(newest) <= result.window
 
 
 def _newest_message(entries: Sequence[TranscriptEntry]) -> int:

@@ -158,14 +158,14 @@ def test_a_window_smaller_than_the_newest_message_ends_with_2(
     assert "hint: A window of" in captured.err
 
 
-def test_an_overflow_on_the_way_is_a_finding(tmp_path: Path, capsys: Captured) -> None:
-    """A call that did not fit is told and marked, but the rest of the recording was replayed."""
+def test_a_message_larger_than_the_window_ends_with_2(tmp_path: Path, capsys: Captured) -> None:
+    """A call whose newest message did not fit is told; the rest is replayed all the same."""
     large = [
         {"role": "user", "content": "a question " * 2_000},
         {"role": "assistant", "content": "x"},
     ]
     talk = write_talk(tmp_path, [*TALK[:9], *large, *TALK[9:]])
-    assert main(["replay", str(talk), "--window", "1500", "--json"]) == 0
+    assert main(["replay", str(talk), "--window", "1500", "--json"]) == 2
     captured = capsys.readouterr()
     assert json.loads(captured.out)["totals"]["overflows"] == 1
     assert "1 of 25 calls do not fit" in captured.err
