@@ -47,31 +47,25 @@ class EntryCounter(ABC):
         Raises:
             UserError: It is no transcript entry.
         """
-        if not hasattr(entry, "_memo"):
-            raise not_an_entry(entry)
-        known = memo(entry)
+        try:
+            known = memo(entry)
+        except AttributeError:
+            raise not_an_entry(entry) from None
         tokens = known.get(self._key)
-        if tokens is None:
-            tokens = self._price(entry)
-            if len(known) >= _MOST_FACTS:
-                _forget_counts(known)
-            known[self._key] = tokens
-        return int(tokens)
+        return self._count_once(entry, known) if tokens is None else int(tokens)
 
     def entries(self, entries: Iterable[TranscriptEntry]) -> int:
         """Return the sum over entries; one that is counted already costs a dictionary look-up."""
-        key, total, entry = self._key, 0, None
-        try:
-            for entry in entries:
+        key, total = self._key, 0
+        for entry in entries:
+            try:
                 known = entry._memo  # noqa: SLF001 - as memo() does, without making what is missing
-                if known is not None and key in known:
-                    total += known[key]
-                else:
-                    total += self.entry(entry)
-        except AttributeError:
-            if hasattr(entry, "_memo"):
-                raise
-            raise not_an_entry(entry) from None
+            except AttributeError:
+                raise not_an_entry(entry) from None
+            if known is not None and key in known:
+                total += known[key]
+            else:
+                total += self._count_once(entry, memo(entry))
         return total
 
     def overhead(
@@ -92,8 +86,16 @@ class EntryCounter(ABC):
             total += ENTRY_TOKENS + self._fixed(schema_text(response_format))
         return total
 
-    def _price(self, entry: TranscriptEntry) -> int:
+    def _count_once(self, entry: TranscriptEntry, known: dict[str, Any]) -> int:
         """Count an entry for the first time."""
+        tokens = self._price(entry)
+        if len(known) >= _MOST_FACTS:
+            _forget_counts(known)
+        known[self._key] = tokens
+        return tokens
+
+    def _price(self, entry: TranscriptEntry) -> int:
+        """Return the tokens of an entry, looking at all of it."""
         return entry_tokens(entry, self.text)
 
     def _fixed(self, text: str) -> int:

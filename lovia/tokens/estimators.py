@@ -136,6 +136,9 @@ def _sample(text: str, size: int) -> str:
     first = (step - _WINDOW) // 2
     if count == 1:
         return text[first : first + _WINDOW]
+    if size < 3 * _EVERY:  # two pieces: most messages are about this long
+        second = first + step
+        return text[first : first + _WINDOW] + text[second : second + _WINDOW]
     return "".join([text[at : at + _WINDOW] for at in range(first, first + count * step, step)])
 
 

@@ -1,7 +1,7 @@
 """What an entry is by content, in 16 bytes, and the chain of all entries up to a point.
 
-A digest is computed once in an entry's lifetime, and a chain adds one link for each appended entry.
-So a turn costs what was appended in it, however long the history is.
+A digest is computed once in an entry's lifetime, and a chain takes in the digests of what was
+appended. So a turn costs what was appended in it, however long the history is.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lovia.transcript.entries import (
     AssistantTextEntry,
@@ -26,12 +26,13 @@ from lovia.transcript.entries import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
 __all__ = ["DIGEST_BYTES", "HashMeter", "PrefixChain", "digest", "meter"]
 
 DIGEST_BYTES: Final = 16
 _MEMO: Final = "digest"
+_STRIDE: Final = 64  # entries between two remembered states of a chain
 
 
 @dataclass(slots=True)
@@ -40,12 +41,10 @@ class HashMeter:
 
     Attributes:
         entries: Entries whose content was hashed.
-        links: Steps of a chain that were hashed.
-        bytes: Bytes that both took.
+        bytes: Bytes that were hashed, the digests that chains are made of included.
     """
 
     entries: int = 0
-    links: int = 0
     bytes: int = 0
 
 
@@ -57,16 +56,19 @@ def digest(entry: TranscriptEntry) -> bytes:
 
     Every field counts, and so does where one ends and the next begins. Metadata counts as JSON: 1
     and true differ there, and the order of keys does not matter. Text may hold anything, lone
-    surrogates included.
+    surrogates included. The hash is SHA-256, cut short: processors have instructions for it.
     """
     cache = memo(entry)
     known: bytes | None = cache.get(_MEMO)
     if known is None:
-        content = _canonical(entry).encode("utf-8", "surrogatepass")
-        known = hashlib.blake2b(content, digest_size=DIGEST_BYTES).digest()
-        cache[_MEMO] = known
+        head, body = _WRITERS[type(entry)](entry)
+        content = body.encode("utf-8", "surrogatepass")
+        frame = head.encode("utf-8", "surrogatepass")
+        state = hashlib.sha256(frame, usedforsecurity=False)
+        state.update(content)
+        known = cache[_MEMO] = state.digest()[:DIGEST_BYTES]
         meter.entries += 1
-        meter.bytes += len(content)
+        meter.bytes += len(frame) + len(content)
     return known
 
 
@@ -74,25 +76,27 @@ class PrefixChain:
     """The digests of every prefix of a growing list of entries.
 
     Each value covers the order and the content of all entries before it, so one value of 16 bytes
-    proves that a saved decision belongs to these entries and no others. Looking a value up is free.
+    proves that a saved decision belongs to these entries and no others. A value is the hash of the
+    entries' digests; where the hash stood is remembered at even distances, so a value
+    costs 1 kB of hashing at the most, however long the list is.
 
     Args:
         entries: The first entries of the list.
     """
 
     def __init__(self, entries: Iterable[TranscriptEntry] = ()) -> None:
-        self._values = bytearray(DIGEST_BYTES)
+        self._digests = bytearray()
+        self._marks = [hashlib.sha256()]  # the hash after each multiple of _STRIDE entries
         self.extend(entries)
 
     def __len__(self) -> int:
-        return len(self._values) // DIGEST_BYTES - 1
+        return len(self._digests) // DIGEST_BYTES
 
     def extend(self, entries: Iterable[TranscriptEntry]) -> None:
         """Append entries to the list."""
-        value = bytes(self._values[-DIGEST_BYTES:])
-        for entry in entries:
-            value = _link(value, entry)
-            self._values += value
+        self._digests += b"".join(map(digest, entries))
+        while len(self._marks) * _STRIDE <= len(self):
+            self._marks.append(self._hashed(len(self._marks) * _STRIDE))
 
     def value(self, length: int | None = None) -> bytes:
         """Return the digest of the first ``length`` entries (of all, when ``None``).
@@ -103,60 +107,67 @@ class PrefixChain:
         length = len(self) if length is None else length
         if not 0 <= length <= len(self):
             raise IndexError(f"the chain covers {len(self)} entries, not {length}")
-        start = length * DIGEST_BYTES
-        return bytes(self._values[start : start + DIGEST_BYTES])
-
-    def covers(self, length: int, value: bytes) -> bool:
-        """Tell whether the first ``length`` entries are there and have this digest."""
-        return 0 <= length <= len(self) and self.value(length) == value
+        return self._hashed(length).digest()[:DIGEST_BYTES]
 
     def truncate(self, length: int) -> None:
         """Forget all but the first ``length`` entries."""
-        del self._values[(max(length, 0) + 1) * DIGEST_BYTES :]
+        length = max(length, 0)
+        del self._digests[length * DIGEST_BYTES :]
+        del self._marks[length // _STRIDE + 1 :]
 
-    def agreement(self, entries: Sequence[TranscriptEntry]) -> int:
-        """Return how many leading entries of another list equal this one's, by content.
-
-        Costs one link for each entry up to the first difference.
-        """
-        value = self.value(0)
-        for index in range(min(len(self), len(entries))):
-            value = _link(value, entries[index])
-            if value != self.value(index + 1):
-                return index
-        return min(len(self), len(entries))
-
-
-def _link(value: bytes, entry: TranscriptEntry) -> bytes:
-    meter.links += 1
-    meter.bytes += 2 * DIGEST_BYTES
-    return hashlib.blake2b(value + digest(entry), digest_size=DIGEST_BYTES).digest()
+    def _hashed(self, length: int) -> hashlib._Hash:
+        """Return the hash over the first ``length`` digests, from the last mark before them."""
+        mark = min(length // _STRIDE, len(self._marks) - 1)
+        rest = self._digests[mark * _STRIDE * DIGEST_BYTES : length * DIGEST_BYTES]
+        state = self._marks[mark].copy()
+        state.update(rest)
+        meter.bytes += len(rest)
+        return state
 
 
-def _canonical(entry: TranscriptEntry) -> str:
-    """Write an entry so that two texts are equal exactly when the entries are.
+# Each kind of entry is written as a head and a body, so that two are equal, one put behind the
+# other, exactly when the entries are. The head up to the semicolon is made of fixed words and the
+# lengths of all fields but the last, so no field can pass for the end of another. The body is the
+# long text itself, which is not copied for this.
 
-    The head up to the semicolon is made of fixed words and the lengths of all fields but the last,
-    so no field can pass for the end of another. The frequent kinds are spelled out, because this
-    runs for every entry.
-    """
-    match entry:
-        case ToolResultEntry(call_id=call_id, output=output):
-            head = f"result {entry.origin} {entry.is_error:d} {len(call_id)} {len(output)}"
-            parts = _frame(map(_part, entry.parts)) if entry.parts else ""
-            return f"{head};{call_id}{output}{parts}"
-        case ToolCallEntry(call_id=call_id, name=name):
-            return f"call {len(call_id)} {len(name)};{call_id}{name}{entry.arguments}"
-        case AssistantTextEntry(content=text):
-            return f"text {len(text)};{text}{_optional(entry.id)}"
-        case InputEntry(content=str() as text):
-            return f"input {entry.role} {entry.origin};{text}"
-        case InputEntry(content=parts):
-            return f"parts {entry.role} {entry.origin};{_frame(map(_part, parts))}"  # type: ignore[arg-type] # no text: the case above
-        case ReasoningEntry(content=text):
-            metadata = json.dumps(dict(entry.metadata), sort_keys=True, ensure_ascii=False)
-            opaque = map(_optional, (entry.id, entry.provider, entry.signature))
-            return f"thought;{_frame((text, *opaque, metadata))}"
+
+def _text(entry: AssistantTextEntry) -> tuple[str, str]:
+    text = entry.content
+    return f"text {len(text)};", text if entry.id is None else text + _optional(entry.id)
+
+
+def _input(entry: InputEntry) -> tuple[str, str]:
+    content = entry.content
+    if isinstance(content, str):
+        return f"input {entry.role} {entry.origin};", content
+    return f"parts {entry.role} {entry.origin};", _frame(map(_part, content))
+
+
+def _call(entry: ToolCallEntry) -> tuple[str, str]:
+    call_id, name = entry.call_id, entry.name
+    return f"call {len(call_id)} {len(name)};{call_id}{name}", entry.arguments
+
+
+def _result(entry: ToolResultEntry) -> tuple[str, str]:
+    call_id, output = entry.call_id, entry.output
+    lengths = f"{len(call_id)} {len(output)}"
+    head = f"result {entry.origin} {entry.is_error:d} {lengths};{call_id}"
+    return head, output + _frame(map(_part, entry.parts)) if entry.parts else output
+
+
+def _thought(entry: ReasoningEntry) -> tuple[str, str]:
+    metadata = json.dumps(dict(entry.metadata), sort_keys=True, ensure_ascii=False)
+    opaque = map(_optional, (entry.id, entry.provider, entry.signature))
+    return "thought;", _frame((entry.content, *opaque, metadata))
+
+
+_WRITERS: Final[dict[type, Callable[[Any], tuple[str, str]]]] = {
+    AssistantTextEntry: _text,
+    InputEntry: _input,
+    ReasoningEntry: _thought,
+    ToolCallEntry: _call,
+    ToolResultEntry: _result,
+}
 
 
 def _part(part: ContentPart) -> str:

@@ -83,22 +83,22 @@ class Pairing:
 
     def extend(self, entries: Iterable[TranscriptEntry]) -> None:
         """Take in the entries that were appended to the transcript."""
+        kinds, partner, unit_of, units = self._kinds, self.partner, self.unit_of, self.units
         for entry in entries:
-            self.partner.append(-1)
-            kind = type(entry)
+            index, kind = len(partner), type(entry)
+            partner.append(-1)
             if kind is ToolResultEntry:
                 self._add_result(entry)  # type: ignore[arg-type] # checked by its exact type
-            elif kind is InputEntry:
-                self._close_batch()
-                self._new_unit()
-            elif self._continues_step(kind):
-                self._join_unit(len(self.units) - 1)
+            elif kind is not InputEntry and self._continues_step(kind):
+                self._join_unit(len(units) - 1)
             else:
-                self._close_batch()
-                self._new_unit()
+                if self._batch is not None:
+                    self._close_batch(self._batch)
+                unit_of.append(len(units))
+                units.append(Unit(index, index + 1))
             if kind is ToolCallEntry:
                 self._add_call(entry)  # type: ignore[arg-type] # checked by its exact type
-            self._kinds.append(kind)
+            kinds.append(kind)
 
     def waiting(self, pending: Collection[str]) -> set[int]:
         """Return the indices of the calls that will still be answered, wherever they stand.
@@ -220,13 +220,12 @@ class Pairing:
             del self._open[call_id]
         return call
 
-    def _close_batch(self) -> None:
-        if self._batch is not None:
-            unit = self.units[self._batch]
-            unit.closed = True
-            self._dead.update(unit.unanswered)
-            self.upsets += bool(unit.unanswered)
-            self._batch = None
+    def _close_batch(self, number: int) -> None:
+        unit = self.units[number]
+        unit.closed = True
+        self._dead.update(unit.unanswered)
+        self.upsets += bool(unit.unanswered)
+        self._batch = None
 
     def _revive(self, calls: Iterable[int]) -> None:
         """Take calls off the dead ones, if they are among them."""

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from lovia.transcript.entries import (
+    AssistantTextEntry,
     ContentPart,
-    ReasoningEntry,
+    InputEntry,
     ToolCallEntry,
     ToolResultEntry,
     TranscriptEntry,
@@ -54,15 +55,16 @@ def clean_entry(entry: TranscriptEntry) -> TranscriptEntry:
 
 def _is_plain(entry: TranscriptEntry) -> bool:
     """Tell at little cost that an entry is ASCII throughout, which most are."""
+    kind = type(entry)
+    if kind is AssistantTextEntry or kind is InputEntry:
+        return isinstance(entry.content, str) and entry.content.isascii()  # type: ignore[union-attr] # checked by its exact type
     match entry:
         case ToolResultEntry():
             return not entry.parts and entry.output.isascii() and entry.call_id.isascii()
         case ToolCallEntry():
             return entry.arguments.isascii() and entry.name.isascii() and entry.call_id.isascii()
-        case ReasoningEntry():
-            return False
         case _:
-            return isinstance(entry.content, str) and entry.content.isascii()
+            return False
 
 
 def _clean(value: _T) -> _T:

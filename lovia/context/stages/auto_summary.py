@@ -110,12 +110,17 @@ class AutoSummaryStage:
 
     def _gains(self, units: list[Unit], source: Source, pressure: Pressure) -> list[float]:
         """Return for each unit the tokens that leave the view when all up to it are folded."""
-        shown = dict(zip(source.given.sources, source.given.entries, strict=True))
-        sizes = (
-            sum(pressure.counter.entry(shown[index]) for index in unit.indices() if index in shown)
+        sizes = [0] * len(source.transcript)
+        shown = map(pressure.counter.entry, source.given.entries)
+        for index, tokens in zip(source.given.sources, shown, strict=True):
+            if index >= 0:
+                sizes[index] = tokens
+        ends = list(accumulate(sizes, initial=0))
+        gains = (
+            ends[unit.stop] - ends[unit.start] + sum([sizes[index] for index in unit.late])
             for unit in units
         )
-        return list(accumulate(size * pressure.scale for size in sizes))
+        return [gain * pressure.scale for gain in accumulate(gains)]
 
 
 def _summary_growth(pressure: Pressure, source: Source) -> float:

@@ -64,7 +64,10 @@ def foldable_units(source: Source, start: int, stop: int) -> list[Unit]:
 
 def entries_of(unit: Unit, transcript: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
     """Return the entries of a unit, late results included."""
-    return [*transcript[unit.start : unit.stop], *(transcript[index] for index in unit.late)]
+    entries = list(transcript[unit.start : unit.stop])
+    if unit.late:
+        entries += [transcript[index] for index in unit.late]
+    return entries
 
 
 def movable_room(pressure: Pressure, source: Source) -> float | None:

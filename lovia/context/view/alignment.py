@@ -73,7 +73,8 @@ def _shown_objects(output: Sequence[TranscriptEntry], given: Rendered) -> list[o
     if not hidden:
         return list(given.entries)
     pairs = zip(given.entries, given.sources, strict=True)
-    return [None if source in hidden else entry for entry, source in pairs]
+    mask, stop = hidden.mask(), hidden.stop
+    return [None if source < stop and mask[source] else entry for entry, source in pairs]
 
 
 def _common(left: Iterable[object], right: Iterable[object]) -> int:

@@ -107,6 +107,16 @@ class Ranges:
         if start < stop:
             yield (start, stop)
 
+    def mask(self) -> bytearray:
+        """Return for each index up to the last of the set whether it is in it, and a final no.
+
+        So the mask answers for index -1 as well, which stands for no index.
+        """
+        mask = bytearray(self.stop + 1)
+        for start, stop in self.spans:
+            mask[start:stop] = b"\1" * (stop - start)
+        return mask
+
     def to_json(self) -> list[list[int]]:
         """Return the ranges as JSON-safe lists."""
         return [list(span) for span in self.spans]

@@ -159,8 +159,7 @@ class SessionView:
 
     def _note_dirty(self, known: int, new: Sequence[TranscriptEntry]) -> None:
         for index, entry in enumerate(new, known):
-            cleaned = clean_entry(entry)
-            if cleaned is not entry:
+            if (cleaned := clean_entry(entry)) is not entry:
                 self._dirty[index] = cleaned
 
     def _mend(self, known: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from lovia.context.summarizer import identifiers
 from lovia.context.summarizer.identifiers import find_identifiers, scan, searchable
@@ -92,6 +93,16 @@ def test_any_text_gives_clean_bounded_identifiers(text: str) -> None:
         assert found in text
         assert 2 <= len(found) <= identifiers.MAX_LENGTH
         assert not set(found) & set("`\n")
+
+
+@given(text=texts(), stride=st.integers(1, 40))
+def test_ascii_is_read_as_any_other_text(text: str, stride: int) -> None:
+    """The fast way through ASCII finds what the general one finds, whatever the stride."""
+    text = text.encode("ascii", "replace").decode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(identifiers, "_STRIDE", stride)
+        fast = list(find_identifiers(text))
+    assert fast == list(find_identifiers(text + " é"))
 
 
 HOSTILE = [
