@@ -30,7 +30,9 @@ _HINT: Final = (
 )
 
 
-def as_counter(counter: object, *, over: CountsWhat | None = None) -> TokenCounter:
+def as_counter(
+    counter: object, *, over: CountsWhat | None = None, weakly: bool = False
+) -> TokenCounter:
     """Return a token counter made of what a user has.
 
     Args:
@@ -39,6 +41,8 @@ def as_counter(counter: object, *, over: CountsWhat | None = None) -> TokenCount
             over a list of entries. Results are numbers of tokens, rounded up.
         over: What a function counts. Told from the annotation or name of its parameter when not
             given, and else by trying it on a short text and on one entry.
+        weakly: Whether an object with ``count_tokens`` is referred to weakly, because somebody else
+            keeps it for as long as it is to count.
 
     Returns:
         The object itself when it is one of lovia's counters. Anything else is wrapped: an entry is
@@ -56,7 +60,8 @@ def as_counter(counter: object, *, over: CountsWhat | None = None) -> TokenCount
         return _ForeignCounter(counter)
     count_tokens = getattr(counter, "count_tokens", None)
     if callable(count_tokens):
-        return _EntriesCounter(count_tokens, owner=counter, source="provider")
+        count = _weak(count_tokens) if weakly and inspect.ismethod(count_tokens) else count_tokens
+        return _EntriesCounter(count, owner=counter, source="provider")
     if not callable(counter):
         raise UserError(f"{_name(counter)} is no token counter.", hint=_HINT)
     if inspect.iscoroutinefunction(counter):
@@ -65,6 +70,19 @@ def as_counter(counter: object, *, over: CountsWhat | None = None) -> TokenCount
     if (over or _counts_what(counter)) == "text":
         return _TextCounter(counter)
     return _EntriesCounter(counter, owner=counter, source="tokenizer")
+
+
+def _weak(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls a method without keeping its object alive."""
+    reference = weakref.WeakMethod(method)
+
+    def call(*args: Any) -> Any:
+        found = reference()
+        if found is None:
+            raise UserError("The provider that counted tokens is gone.", hint=_HINT)
+        return found(*args)
+
+    return call
 
 
 class _TextCounter(EntryCounter):

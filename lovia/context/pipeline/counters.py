@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lovia.providers.base import model_name
@@ -29,9 +30,8 @@ class CounterChoice:
 
     def __init__(self, configured: object | None = None) -> None:
         self._configured = None if configured is None else as_counter(configured)
-        self._by_provider: weakref.WeakKeyDictionary[Any, TokenCounter] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._by_provider: dict[int, tuple[weakref.ref[Any], TokenCounter]] = {}
+        self._last: tuple[Any, TokenCounter] | None = None  # for what cannot be referred to weakly
         self._by_model: dict[str, TokenCounter] = {}
         self._missing: dict[str, float] = {}
 
@@ -53,13 +53,24 @@ class CounterChoice:
         return await self._load(model)
 
     def _provider_counter(self, provider: Any) -> TokenCounter:
+        """Return the counter of this very object, which neither of them keeps alive."""
+        known = self._by_provider.get(id(provider))
+        if known is not None and known[0]() is provider:
+            return known[1]
         try:
-            counter = self._by_provider.get(provider)
-            if counter is None:
-                counter = self._by_provider[provider] = as_counter(provider)
-        except TypeError:  # it cannot be hashed or referred to weakly
-            return as_counter(provider)
+            reference = weakref.ref(provider, partial(self._forget, id(provider)))
+        except TypeError:
+            if self._last is None or self._last[0] is not provider:
+                self._last = (provider, as_counter(provider))
+            return self._last[1]
+        counter = as_counter(provider, weakly=True)
+        self._by_provider[id(provider)] = (reference, counter)
         return counter
+
+    def _forget(self, address: int, reference: weakref.ref[Any]) -> None:
+        known = self._by_provider.get(address)
+        if known is not None and known[0] is reference:
+            del self._by_provider[address]
 
     async def _load(self, model: str) -> TokenCounter:
         if time.monotonic() < self._missing.get(model, 0.0):
