@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lovia.context import PolicyContext, current_prompt_tokens
+from lovia.context.pipeline import memory
 from lovia.context.pipeline.sizing import ModelFacts, RequestSize, WindowLimits
 from lovia.testing import ScriptedProvider
 from tests.cases.interrupting import cancelled_at
@@ -87,6 +89,43 @@ async def test_an_outlier_corrects_nothing(factor: float) -> None:
     plain = request_of(await talk.view())
     await talk.view(last_input_tokens=round(plain * factor))
     assert request_of(await talk.view()) == plain
+
+
+async def test_a_correction_is_saved_without_a_pass() -> None:
+    """Without any pass the next process knows what was learned; small changes write nothing."""
+    provider = model_named("v", "a")
+    policy = policy_of(context_window_tokens=1_000_000)
+    talk = Conversation(policy, S(), *turns(0, 10), provider=provider)
+    plain = request_of(await talk.view())
+    await talk.view(last_input_tokens=round(plain * 1.5))
+    resumed = talk.resumed(policy_of(context_window_tokens=1_000_000))
+    assert request_of(await resumed.view()) == pytest.approx(plain * 1.5, rel=0.01)
+    before = json.dumps(talk.state)
+    for n in range(6):
+        raw = COUNTER.entries(talk.transcript)
+        await talk.view(*turns(20 + n, 21 + n), last_input_tokens=round(raw * (1.5 + n / 200)))
+    assert json.dumps(talk.state) == before
+    await talk.view(*turns(40, 41), last_input_tokens=round(COUNTER.entries(talk.transcript) * 2))
+    assert json.dumps(talk.state) != before
+
+
+async def test_saving_a_correction_costs_the_same_however_much_was_decided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The decisions are neither written out nor hashed again for it."""
+    talk = Conversation(policy_of(context_window_tokens=2_000, max_entries=None), S())
+    await talk.view(*turns(0, 40))
+    monkeypatch.setattr(memory, "save", None)
+    monkeypatch.setattr(memory.SessionMemory, "chain_value", None)
+    was = dict(talk.state["compacting"])
+    plain = request_of(await talk.view(U("more")))
+    await talk.view(last_input_tokens=round(plain * 1.2))
+    now = talk.state["compacting"]
+    assert now["models"] != was.get("models")
+    assert now["version"] == was["version"] + 1
+    assert {k: v for k, v in now.items() if k not in {"models", "version", "revision"}} == {
+        k: v for k, v in was.items() if k not in {"models", "version", "revision"}
+    }
 
 
 async def test_a_count_from_before_a_pass_is_never_trusted_again() -> None:
@@ -199,6 +238,11 @@ def test_a_request_is_as_large_as_the_larger_number_says() -> None:
         ({"configured": 2_000, "learned": 1_000}, (1_000, 800, 600)),
         ({"learned": 1_000, "stated": 900}, (900, 720, 540)),
         ({"configured": 1_000, "reserve": 500}, (1_000, 400, 300)),
+        ({"configured": 1_000, "reserve": 900}, (1_000, 80, 60)),
+        ({"configured": 100_000, "reserve": 10_000, "learned": 8_192}, (8_192, 3_276, 2_456)),
+        ({"configured": 100_000, "reserve": 2_000, "learned": 8_000}, (8_000, 4_800, 3_600)),
+        ({"stated": 8_000, "reserve": 9_000}, (8_000, 3_200, 2_400)),
+        ({"learned": 1, "reserve": 9_000}, (1, 0, 0)),
         ({"configured": 1_000, "trigger_tokens": 200}, (1_000, 200, 150)),
         ({"trigger_tokens": 200}, (None, 200, 150)),
     ],

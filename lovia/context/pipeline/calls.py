@@ -101,6 +101,7 @@ class CallDesk:
             overhead = memory.request_overhead(ctx, counter)
             model = facts_key(ctx, counter)
             size = self._measure(memory, ctx, model, memory.view.view_tokens + overhead, counter)
+            self._store.keep_learned(memory, ctx, model)
             limits = self._limits(ctx, self._facts(model, memory))
             yield Call(ctx, entries, memory, counter, overhead, size, limits, model)
 

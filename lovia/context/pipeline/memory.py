@@ -177,6 +177,19 @@ class MemoryStore:
         memory.version += 1
         self._hold(memory, ctx, memory.saved())
 
+    def keep_learned(self, memory: SessionMemory, ctx: PolicyContext, model: str) -> None:
+        """Save what was learned of a model where that differs from what is saved.
+
+        A ratio that hardly moved is left for the next pass, so that not every turn writes; what is
+        written here costs the same however much was decided.
+        """
+        facts, data = memory.models.get(model), ctx.state[self.key]
+        if facts is None or not facts.differs_from(data.get("models", {}).get(model) or {}):
+            return
+        memory.version += 1
+        models = {key: known.to_json() for key, known in memory.models.items()}
+        self._hold(memory, ctx, {**data, "version": memory.version, "models": models})
+
     def _restore(
         self,
         entries: list[TranscriptEntry],

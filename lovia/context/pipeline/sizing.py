@@ -30,6 +30,8 @@ _PLAUSIBLE = (0.4, 2.5)
 _MIN_TOKENS = 200
 #: Weight of the newest observation in the running ratio.
 _LEARNING_RATE = 0.5
+#: A ratio is saved outside a pass when it moved by more than this share.
+_DRIFT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,13 @@ class ModelFacts:
         windows = [window for window in (self.window, others.window) if window is not None]
         ratio = self.ratio if self.ratio is not None else others.ratio
         return ModelFacts(ratio, min(windows, default=None))
+
+    def differs_from(self, saved: Mapping[str, Any]) -> bool:
+        """Tell whether this says something else than a saved form, small changes left out."""
+        ratio = saved.get("ratio")
+        if self.window != saved.get("window") or self.ratio is None or ratio is None:
+            return self.to_json() != {"ratio": ratio, "window": saved.get("window")}
+        return abs(self.ratio - ratio) > ratio * _DRIFT
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON-safe form."""
@@ -110,9 +119,15 @@ class WindowLimits:
         target_ratio: float,
         trigger_tokens: int | None,
     ) -> WindowLimits:
-        """Combine the settings with what the provider states and what its rejections taught."""
+        """Combine the settings with what the provider states and what its rejections taught.
+
+        The reserve was chosen for a window that was known. Of one that turns out to be smaller it
+        takes half at the most.
+        """
         known = [size for size in (configured or stated, learned) if size]
         window = min(known) if known else None
+        if window is not None and window != configured:
+            reserve = min(reserve, window // 2)
         usable = None if window is None else max(window - reserve, 1)
         candidates = [trigger_tokens] if trigger_tokens else []
         if usable is not None:
