@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lovia.context.policy import StageResult
+from lovia.context.recall import RecallSource, recall
 from lovia.transcript import (
     InputEntry,
     ToolCallEntry,
@@ -18,6 +20,7 @@ from lovia.transcript import (
     entries_from_json,
     entries_to_json,
 )
+from lovia.transcript.entries import text_of
 from tests.cases.support import Conversation, policy_of, summaries
 from tests.context.summarizer.fakes import FakeModel
 from tests.notation import A, C, R, S, T, U
@@ -349,7 +352,7 @@ def chat(first: int, count: int = 6) -> Entries:
     ids=["removed", "rewritten"],
 )
 async def test_a_summary_that_a_stage_removes_covers_nothing_any_more(act: Act) -> None:
-    """Coverage goes with the summary, so a later summary reads those entries again."""
+    """A placeholder stands for what it covered, and a later summary reads those entries again."""
     armed: list[bool] = []
     model = FakeModel()
     talk = Conversation(summarised(model, act, armed=armed), *chat(0, 12), U("so?"))
@@ -359,6 +362,16 @@ async def test_a_summary_that_a_stage_removes_covers_nothing_any_more(act: Act) 
     result = await talk.view(*chat(14))
     assert not summaries(result.entries)
     assert "summary" not in talk.state["compacting"]
+    shown = [entry for entry in result.entries if entry in talk.transcript]
+    standing_for = [e for e in result.entries if getattr(e, "origin", "") == "placeholder"]
+    (marker,) = [text_of(entry) for entry in standing_for]
+    first, last = map(int, re.findall(r"\d+", marker.partition("entries ")[2].partition(":")[2]))
+    covered = talk.transcript[first : last + 1]
+    assert [entry for entry in talk.transcript if entry in shown or entry in covered] == (
+        talk.transcript
+    )
+    source = RecallSource(talk.transcript)
+    assert "m0 m0" in await recall({"first": first, "last": last}, source)
     armed.clear()
     model.requests.clear()
     result = await talk.view(*chat(20))

@@ -159,7 +159,8 @@ class Decisions:
         covers: What the summary stands for.
         summary: The summary, or ``None``; never without coverage.
         snips: What snip placeholders stand for.
-        dropped: What a third-party stage removed without a marker.
+        dropped: What a third-party stage removed without a marker. Never what a summary covered:
+            placeholders stand for that when the summary is removed.
         replaced: Entries that show something else.
         notes: Entries that third-party stages added, in view order.
     """

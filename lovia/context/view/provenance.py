@@ -97,6 +97,8 @@ class _Reader:
         ]
         covers, summary = self._coverage(before)
         snips = Ranges.of([*self._snips, *self._kept_snips(before)]) - covers
+        if summary is None:  # what a removed summary stood for is not lost: a placeholder says so
+            snips |= before.covers
         hidden = (before.hidden | Ranges.from_indices(gone)) - covers - snips
         replaced = {**before.replaced, **self._replaced}
         invisible = covers | snips | hidden
