@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from lovia import CompactingContextPolicy
+from lovia.context import PolicyContext
+from lovia.context.pipeline.saved import load
+from lovia.runtime.conversation import read_conversation
 from lovia.stores import SQLiteCheckpointer, SQLiteSession
+from lovia.transcript.entries import text_of
 from tests.paths import REPO
 
 if TYPE_CHECKING:
@@ -78,3 +84,34 @@ def test_one_run_is_saved_by_one_process_at_a_time(tmp_path: Path) -> None:
     saved = anyio.run(read)
     assert sum(mine for mine, _ in same) == len(saved.entries) == saved.log.sequence
     assert sum(begun for _, begun in same) == len(saved.calls) <= saves
+
+
+def test_compaction_by_several_processes_loses_nothing(tmp_path: Path) -> None:
+    """Two converse and a third compacts: who is late reads again, and no entry goes missing."""
+    path, runs = tmp_path / "s.db", 16
+    *summaries, _ = together(
+        ("converse", path, "a", runs), ("converse", path, "b", runs), ("compact", path, runs)
+    )
+    assert sum(summaries) > 1
+
+    async def read() -> Any:
+        async with SQLiteSession(path) as session:
+            return await read_conversation(session, "s")
+
+    conversation = anyio.run(read)
+    said = [text_of(entry) for entry in conversation.entries]
+    for name in ("a", "b"):
+        mine = [line.partition(":")[0] for line in said if line.startswith(f"{name}-")]
+        assert mine == [f"{name}-{number}" for number in range(runs)]
+    state = anyio.run(conversation.usable_state, "s")
+    (kept,) = [part["compacting"] for part in state.values()]
+    decisions = load(kept).decisions
+    assert decisions.summary is not None
+    assert not decisions.dropped
+    policy = CompactingContextPolicy(max_entries=None, context_window_tokens=10**6)
+    (memory,) = state.values()
+    ctx = PolicyContext(state=memory, session_id="s")
+    view = anyio.run(partial(policy.apply, conversation.entries, ctx=ctx)).entries
+    shown = {id(entry) for entry in view}
+    for index, entry in enumerate(conversation.entries):
+        assert id(entry) in shown or index in decisions.covers or index in decisions.snips

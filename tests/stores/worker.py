@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from lovia import InputEntry, Usage
-from lovia.errors import CheckpointConflict
+from lovia import Agent, CompactingContextPolicy, InputEntry, Runner, Usage, compact_session
+from lovia.context.stages import AutoSummaryStage
+from lovia.errors import CheckpointConflict, SessionConflict
 from lovia.stores import LogMark, PolicyMemory, RunHead, SQLiteCheckpointer, SQLiteSession
+from lovia.testing import ScriptedProvider, text
+from lovia.transcript import validate_view
 from lovia.transcript.digest import PrefixChain
 
 if TYPE_CHECKING:
     from lovia import TranscriptEntry
+
+SUMMARY = "## Goal\nTalk.\n\n## State\nTalked.\n\n## Planned\nTalk on."
 
 
 async def talk(path: str, name: str, runs: int) -> object:
@@ -71,9 +76,48 @@ async def save(path: str, run_id: str, saves: int) -> object:
     return [mine, begun]
 
 
+def _agent(turns: int) -> tuple[Agent[Any], ScriptedProvider]:
+    """Return an agent whose conversation soon outgrows its model's window."""
+    said = [text("and so it is, as was said before. " * 20) for _ in range(turns)]
+    provider = ScriptedProvider(said, window=1_500, usage="counted", summarize=SUMMARY)
+    policy = CompactingContextPolicy(stages=[AutoSummaryStage(keep_recent=4)])
+    return Agent("bot", model=provider, context_policy=policy), provider
+
+
+async def converse(path: str, name: str, runs: int) -> object:
+    """Run an agent in one conversation; return how many summaries that took."""
+    agent, provider = _agent(runs)
+    async with SQLiteSession(path) as session:
+        for number in range(runs):
+            asked = f"{name}-{number}: " + "what does this come to? " * 20
+            result = await Runner.run(agent, asked, session=session, session_id="s")
+            validate_view(provider.requests[-1].entries, transcript=result.entries[:-1])
+    return sum(request.is_summary for request in provider.requests)
+
+
+async def compact(path: str, rounds: int) -> object:
+    """Compact the conversation between its runs; return how often others were always first."""
+    agent, _ = _agent(1)
+    lost = 0
+    async with SQLiteSession(path) as session:
+        for _ in range(rounds):
+            try:
+                await compact_session(session, "s", agent=agent)
+            except SessionConflict:
+                lost += 1
+            await anyio.sleep(0.01)
+    return lost
+
+
 def main(what: str, *arguments: str) -> None:
     """Do one of the above and write what came of it as JSON."""
-    work: Any = {"talk": talk, "count": count, "save": save}[what]
+    work: Any = {
+        "talk": talk,
+        "count": count,
+        "save": save,
+        "converse": converse,
+        "compact": compact,
+    }[what]
     typed = [int(text) if text.isdigit() else text for text in arguments]
     json.dump(anyio.run(work, *typed), sys.stdout)
 
