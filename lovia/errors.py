@@ -107,8 +107,8 @@ class SummaryRejected(LoviaError):
     """A summary attempt produced nothing that may stand for the text it was made of.
 
     Attributes:
-        reason: ``empty``, ``refusal``, ``length``, ``tool_call``, ``reasoning_only`` or
-            ``inflated``.
+        reason: ``empty``, ``refusal``, ``length``, ``tool_call``, ``reasoning_only``,
+            ``inflated`` or ``timeout``.
     """
 
     def __init__(self, message: str = "", *, reason: str, hint: str | None = None) -> None:

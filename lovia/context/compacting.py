@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lovia.context.announcing import compacted_event
 from lovia.context.archive import CompactionArchive
+from lovia.context.archive.timed import TimedArchive, timed
 from lovia.context.options import CompactionOptions, renamed
 from lovia.context.pipeline.calls import Call, CallDesk
 from lovia.context.pipeline.due import due, rested
@@ -64,12 +65,18 @@ class CompactingContextPolicy:
         max_reactive_retries: How often a refused request is made smaller and sent again.
         on_compacted: Called with every :class:`~lovia.events.ContextCompacted`.
         stages: Stages to run instead of the five.
-        keep_tools: Results of these tools are never cleared.
+        keep_tools: Results of these tools stay word for word. Only a request that would not fit the
+            window otherwise touches them, last, and its stage says so.
         pinned: Entries that stay word for word.
         token_counter: Counts tokens; ``None``: the provider's own counter, the model's tokenizer,
             or bytes, whichever is there.
         summary_cooldown_seconds: Seconds after which an open circuit breaker lets one attempt
             through.
+        summary_timeout_seconds: Seconds that one call of the summarizer may take, retries
+            included, before its summary counts as failed; ``None``: no limit. A summarizer with a
+            longer ``timeout`` of its own is given that.
+        archive_timeout_seconds: Seconds that the archive has for one thing, before the pass goes on
+            without it; ``None``: no limit. It is then not asked again for a minute.
         name: Names the policy in telemetry and keys its part of ``ctx.state``.
 
     Raises:
@@ -102,6 +109,8 @@ class CompactingContextPolicy:
         token_counter: TokenCounter | None = None,
         *,
         summary_cooldown_seconds: float = 300.0,
+        summary_timeout_seconds: float | None = 300.0,
+        archive_timeout_seconds: float | None = 10.0,
         name: str = "compacting",
         **old_names: Any,
     ) -> None:
@@ -113,9 +122,10 @@ class CompactingContextPolicy:
         )
         self.name = name
         self.archive = archive
+        self._timed: TimedArchive | None = None
         self.on_compacted = on_compacted
         if stages is None:
-            stages = default_stages(self.options, summarizer=summarizer, archive=archive)
+            stages = default_stages(self.options, summarizer=summarizer, archive=self._in_time())
         self.stages: tuple[ContextStage, ...] = tuple(stages)
         self._pinned = pinned
         self._desk = CallDesk(self.options, name=name, counter=token_counter)
@@ -132,7 +142,7 @@ class CompactingContextPolicy:
 
     def tools(self) -> list[Tool]:
         """Return the tool by which the model gets removed content back."""
-        return [recall_tool(self.archive)]
+        return [recall_tool(self._in_time())]
 
     async def apply(
         self, entries: list[TranscriptEntry], *, ctx: PolicyContext
@@ -197,7 +207,7 @@ class CompactingContextPolicy:
         self, call: Call, trigger: str, *, focus: str | None = None
     ) -> ContextPolicyResult:
         before = call.memory.view.decisions
-        run = Pass(self._facts(call, trigger, focus), call.memory, call.ctx, self.archive)
+        run = Pass(self._facts(call, trigger, focus), call.memory, call.ctx, self._in_time())
         try:
             report = await run.run(stages_for(trigger, self.stages))
         except BaseException:
@@ -261,6 +271,12 @@ class CompactingContextPolicy:
             view=kind,
             usage=report.usage,
         )
+
+    def _in_time(self) -> TimedArchive | None:
+        """Return the archive with its time limit, the same as long as the archive is the same."""
+        if self._timed is None or self._timed.archive is not self.archive:
+            self._timed = timed(self.archive, self.options.archive_timeout_seconds)
+        return self._timed
 
     def _breaker(self, call: Call) -> str:
         return call.memory.breaker.state(self.options.summary_cooldown_seconds)

@@ -49,6 +49,8 @@ class CompactionOptions:
     max_reactive_retries: int
     keep_tools: Collection[str]
     summary_cooldown_seconds: float
+    summary_timeout_seconds: float | None
+    archive_timeout_seconds: float | None
 
     FIELDS: ClassVar[frozenset[str]]
 
@@ -62,10 +64,7 @@ class CompactionOptions:
             _whole(name, getattr(self, name), 0)
         _whole("max_summary_failures", self.max_summary_failures, 1)
         _whole("reserve_output_tokens", self.reserve_output_tokens or 0, 0)
-        cooldown = self.summary_cooldown_seconds
-        if not _is_number(cooldown) or not cooldown >= 0:
-            message = f"summary_cooldown_seconds={cooldown!r} is no number of seconds."
-            raise UserError(message, hint="Use zero or more, such as 300.")
+        self._check_seconds()
         if isinstance(self.keep_tools, str) or not isinstance(self.keep_tools, Collection):
             message = f"keep_tools={self.keep_tools!r} has to be a collection of tool names."
             raise UserError(message, hint=f"Write keep_tools=[{self.keep_tools!r}].")
@@ -75,6 +74,17 @@ class CompactionOptions:
                 f"reserve_output_tokens={reserve} leaves nothing of context_window_tokens={window}."
             )
             raise UserError(message, hint="Reserve less, or state a larger window.")
+
+    def _check_seconds(self) -> None:
+        cooldown = self.summary_cooldown_seconds
+        if not _is_number(cooldown) or not cooldown >= 0:
+            message = f"summary_cooldown_seconds={cooldown!r} is no number of seconds."
+            raise UserError(message, hint="Use zero or more, such as 300.")
+        for name in _OPTIONAL_SECONDS:
+            seconds = getattr(self, name)
+            if seconds is not None and not (_is_number(seconds) and seconds > 0):
+                message = f"{name}={seconds!r} is no time that anything could take."
+                raise UserError(message, hint="Use seconds above 0, or None for no limit.")
 
     def _check_ratios(self) -> None:
         trigger, target = self.trigger_ratio, self.target_ratio
@@ -87,6 +97,7 @@ class CompactionOptions:
             raise UserError(message, hint=hint)
 
 
+_OPTIONAL_SECONDS = ("summary_timeout_seconds", "archive_timeout_seconds")
 _OPTIONAL_SIZES = ("context_window_tokens", "trigger_tokens", "max_entries")
 _COUNTS = (
     "keep_initial_entries",

@@ -129,6 +129,11 @@ class Pressure:
         """Whether the request is still above what the pass aims for."""
         return self.target is not None and self.request > self.target
 
+    @property
+    def over_window(self) -> bool:
+        """Whether the request does not fit the window as far as anyone knows."""
+        return self.window is not None and self.request > self.window
+
     def entry_size(self, entry: TranscriptEntry) -> int:
         """Return the tokens of one entry, on the scale of ``request``."""
         return round(self.counter.entry(entry) * self.scale)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lovia import CancelToken, InMemorySession, RunBudget, Runner, tool
+from lovia.context.stages import AutoSummaryStage
 from lovia.context.summarizer import LLMSummarizer, Summary
 from lovia.errors import BudgetExceeded, ProviderError, RunCancelled
 from lovia.testing import ScriptedProvider, ScriptedRequest, call, text
@@ -178,8 +179,7 @@ async def test_summaries_of_an_inner_run_are_in_the_outer_totals_once() -> None:
         context_window_tokens=4_000,
         max_entries=None,
         large_tool_result_chars=10**6,
-        keep_tools=["fill"],
-        keep_initial_entries=0,
+        stages=[AutoSummaryStage(keep_initial=0)],
     )
     helper = scripted(provider=inner, name="helper", tools=[fill], context_policy=policy)
     outer = provider_of(call("ask", {"input": words(300)}), text("ok"))

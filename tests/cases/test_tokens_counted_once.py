@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lovia import Runner, events, tool
+from lovia.context.stages import AutoSummaryStage
 from lovia.testing import AssistantTurn, ScriptedProvider, ScriptedRequest, batch, call, text
 from lovia.usage import Usage
 from tests.cases.support import Conversation, policy_of
@@ -108,7 +109,7 @@ async def test_the_calls_of_summaries_do_not_count_as_the_last_call() -> None:
     turns = [*[call("read", {"n": n}, call_id=f"c{n}") for n in range(14)], text("ok")]
     provider = ScriptedProvider(turns, usage=usage, summarize=GOOD, counter=COUNTER)
     policy = policy_of(
-        summarizer=None, context_window_tokens=6_000, max_entries=None, keep_tools=["read"]
+        context_window_tokens=6_000, max_entries=None, stages=[AutoSummaryStage()]
     )
     agent = scripted(provider=provider, context_policy=policy, tools=[read])
     seen = await events_of(Runner.stream(agent, "go"))

@@ -8,6 +8,8 @@ import pytest
 
 from lovia.context.archive import MemoryArchive
 from lovia.context.recall import RecallSource, recall
+from lovia.context.stages import AutoSummaryStage
+from lovia.context.summarizer import LLMSummarizer
 from lovia.transcript import InputEntry, ToolCallEntry, ToolResultEntry
 from lovia.transcript.pairing import Pairing
 from tests.cases.support import Conversation, policy_of, summaries
@@ -165,12 +167,13 @@ def check_pairs(view: list[TranscriptEntry]) -> None:
 @pytest.mark.parametrize("how", ["retention", "entries", "arrival", "summary", "refused"])
 async def test_calls_of_one_id_are_told_apart(how: str) -> None:
     """Where a model uses one id for every call, each call keeps the result that answered it."""
+    summarizer = LLMSummarizer(FakeModel())
     policy = policy_of(
         context_window_tokens=4_000 if how in {"retention", "summary"} else None,
         max_entries=20 if how == "entries" else None,
         large_tool_result_chars=500 if how == "arrival" else 10**6,
         keep_recent_entries=8,
-        keep_tools=["search"] if how == "summary" else [],
+        stages=[AutoSummaryStage(summarizer, keep_recent=8)] if how == "summary" else None,
         archive=MemoryArchive(),
         tool_result_preview_chars=200,
     )

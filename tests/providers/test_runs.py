@@ -8,6 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from lovia import Agent, CompactingContextPolicy, ModelSettings, RetryPolicy, Runner, events, tool
+from lovia.context.stages import AutoSummaryStage
 from lovia.context.summarizer.prompts import system_prompt
 from lovia.errors import ContextOverflowError
 from lovia.transcript import (
@@ -175,7 +176,7 @@ async def test_a_handoff_between_vendors(first: Wire, second: Wire) -> None:
 async def test_a_run_outgrows_its_window(wire: Wire, summaries: bool) -> None:
     """Views with summaries and views with placeholders are accepted, and every request fits."""
     window = 6_000
-    settings: dict[str, Any] = {"keep_tools": {"read"}, "max_entries": None} if summaries else {}
+    settings: dict[str, Any] = {"max_entries": None, "stages": [AutoSummaryStage(keep_recent=4)]} if summaries else {}
     policy = CompactingContextPolicy(
         context_window_tokens=window, keep_recent_entries=4, target_ratio=0.4, **settings
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lovia import Agent, CompactingContextPolicy, Runner, events, tool
+from lovia.context.stages import AutoSummaryStage
 from lovia.testing import ScriptedProvider, call, text
 from lovia.transcript.validation import validate_view
 from lovia_otel import names
@@ -62,7 +63,7 @@ async def test_a_run_outgrows_its_window() -> None:
 
 async def test_summaries_are_paid_for_by_the_run() -> None:
     """What summaries spent is in the total, apart from the turns; the total is all of it."""
-    agent, provider = reading(24, 3_000, keep_tools={"read"}, max_entries=None)
+    agent, provider = reading(24, 3_000, max_entries=None, stages=[AutoSummaryStage(keep_recent=4)])
     result = await Runner.run(agent, "read all")
     asked = [request for request in provider.requests if request.is_summary]
     assert asked

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
+import anyio
 import anyio.to_thread
 
 from lovia.context.archive import files
@@ -27,6 +30,9 @@ __all__ = ["FileCompactionArchive"]
 
 T = TypeVar("T")
 
+#: Writes at once; more than there are worker threads, so that only those count that hang.
+_MOST_WRITES: Final = 64
+
 
 class FileCompactionArchive:
     """Keeps removed content in files that people and tools can open.
@@ -39,7 +45,8 @@ class FileCompactionArchive:
     Ids are made safe and bounded as file names, with a digest where they were changed, and
     distinct ids never share a file. A different output under a used id gets a digest as well; the
     same output is not written twice. Files are whole or absent, 0600 in folders of 0700, and links
-    inside the root are never followed. Everything runs in worker threads.
+    inside the root are never followed. Everything runs in worker threads, and nobody who is
+    cancelled waits for a disk that hangs.
 
     The archive grows until :meth:`prune` or :meth:`delete` is called; a daily job is a good place.
 
@@ -49,6 +56,7 @@ class FileCompactionArchive:
 
     def __init__(self, root: str | PurePath = ".lovia") -> None:
         self._layout: Final = Layout(root)
+        self._places: Final = threading.BoundedSemaphore(_MOST_WRITES)
 
     def __repr__(self) -> str:
         return f"FileCompactionArchive({self._layout.name!r})"
@@ -110,7 +118,7 @@ class FileCompactionArchive:
             return list(read_jsonl(data.splitlines(), source=uri))
 
         try:
-            return await anyio.to_thread.run_sync(read)
+            return await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
         except FileNotFoundError as error:
             hint = "It was pruned or deleted, or the archive's folder was moved."
             raise ArchiveError(f"Nothing is archived at {uri}.", uri=uri, hint=hint) from error
@@ -192,14 +200,34 @@ class FileCompactionArchive:
     async def _saved(
         self, write: Callable[[], ArchiveRef], entries: int | None = None
     ) -> ArchiveRef:
-        """Write in a thread and trace it; a cancellation waits, and leaves nothing half done."""
+        """Write in a thread and trace it.
+
+        A cancellation does not wait for a disk that may hang: the thread goes on, and what it
+        writes is whole or absent.
+        """
         with archive_scope(store="file", entries=entries) as scope:
             try:
-                ref = await anyio.to_thread.run_sync(_persistently, write)
+                ref = await anyio.to_thread.run_sync(
+                    self._held, partial(_persistently, write), abandon_on_cancel=True
+                )
             except OSError as error:
                 raise self._failure("write", error) from error
+            except anyio.get_cancelled_exc_class():
+                if anyio.current_effective_deadline() <= anyio.current_time():
+                    scope.close(ArchiveError("It was not written in time."))
+                raise
             scope.settle(ref=ref.uri, size=ref.size)
             return ref
+
+    def _held(self, write: Callable[[], ArchiveRef]) -> ArchiveRef:
+        """Write, unless too many writes that nobody waits for any more are still at it."""
+        if not self._places.acquire(blocking=False):
+            message = f"The archive in {self._layout.name} still hangs in earlier writes."
+            raise ArchiveError(message, hint="Look at the disk that it is on.")
+        try:
+            return write()
+        finally:
+            self._places.release()
 
     async def _removed(self, work: Callable[[], T]) -> T:
         try:

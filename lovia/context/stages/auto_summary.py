@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lovia.context.policy import PolicyContext, Pressure, StageResult
-from lovia.context.stages.summarising import FoldPlan, foldable_units, movable_room, run_fold
+from lovia.context.stages.summarising import (
+    FoldPlan,
+    foldable_units,
+    gains_of,
+    movable_room,
+    run_fold,
+)
 from lovia.context.summarizer import LLMSummarizer, Summarizer
-from lovia.context.view.source import Source, stage_input
+from lovia.context.summarizer.folding import SUMMARY_SECONDS
+from lovia.context.view.source import KEPT_TOO, Source, stage_input
 
 if TYPE_CHECKING:
     from lovia.transcript.entries import TranscriptEntry
-    from lovia.transcript.pairing import Unit
 
 __all__ = ["AutoSummaryStage"]
 
@@ -43,6 +49,8 @@ class AutoSummaryStage:
         manual_keep_recent: The same for a compaction asked for by hand.
         max_failures: Consecutive failed summaries at which the circuit breaker opens.
         cooldown: Seconds after which an open breaker lets one attempt through.
+        keep_tools: Steps that call these tools stay, unless the request would not fit the window.
+        timeout: Seconds that one call of the summarizer may take; ``None``: no limit.
     """
 
     name = "auto_summary"
@@ -56,6 +64,8 @@ class AutoSummaryStage:
         manual_keep_recent: int = 8,
         max_failures: int = 3,
         cooldown: float = 300.0,
+        keep_tools: frozenset[str] = frozenset(),
+        timeout: float | None = SUMMARY_SECONDS,
     ) -> None:
         self.summarizer: Summarizer = summarizer or LLMSummarizer()
         self.keep_initial = keep_initial
@@ -63,6 +73,8 @@ class AutoSummaryStage:
         self.manual_keep_recent = manual_keep_recent
         self.max_failures = max_failures
         self.cooldown = cooldown
+        self.keep_tools = keep_tools
+        self.timeout = timeout
 
     async def apply(self, entries: list[TranscriptEntry], *, ctx: PolicyContext) -> StageResult:
         """Summarise while the request is above the target, unless the breaker is open."""
@@ -88,9 +100,21 @@ class AutoSummaryStage:
             source=source,
             ctx=ctx,
             limit=self.max_failures,
+            seconds=self.timeout,
         )
 
     def _plan(self, pressure: Pressure, source: Source, *, manual: bool) -> FoldPlan:
+        """Leave kept tools alone where that is enough for the window."""
+        plan, left = self._plan_over(pressure, source.keeping(self.keep_tools), manual=manual)
+        if not self.keep_tools or pressure.window is None or left <= pressure.window:
+            return plan
+        everything, _ = self._plan_over(pressure, source, manual=manual)
+        return replace(everything, note=KEPT_TOO)
+
+    def _plan_over(
+        self, pressure: Pressure, source: Source, *, manual: bool
+    ) -> tuple[FoldPlan, float]:
+        """Return what to fold of what is not fixed, and the request that this leaves."""
         target, room = pressure.target, movable_room(pressure, source)
         initial = None if room is None else room * _INITIAL_SHARE
         tail = None if room is None else int(room * _TAIL_SHARE)
@@ -98,29 +122,16 @@ class AutoSummaryStage:
         keep = self.manual_keep_recent if manual else self.keep_recent
         stop = source.tail_start(keep, tail, pressure.entry_size)
         units = foldable_units(source, start, stop)
-        gains = self._gains(units, source, pressure)
-        if manual or target is None:
-            return FoldPlan(units)
+        gains = gains_of(units, source, pressure)
         growth = _summary_growth(pressure, source)
-        if not gains or gains[-1] - growth < pressure.request * _MIN_GAIN:
-            return FoldPlan([])
+        most = gains[-1] - growth if gains else 0.0
+        if manual or target is None:
+            return FoldPlan(units), pressure.request - most
+        if most < pressure.request * _MIN_GAIN:
+            return FoldPlan([]), pressure.request
         wanted = pressure.request - target + growth
         enough = next((k + 1 for k, gain in enumerate(gains) if gain >= wanted), len(units))
-        return FoldPlan(units[:enough])
-
-    def _gains(self, units: list[Unit], source: Source, pressure: Pressure) -> list[float]:
-        """Return for each unit the tokens that leave the view when all up to it are folded."""
-        sizes = [0] * len(source.transcript)
-        shown = map(pressure.counter.entry, source.given.entries)
-        for index, tokens in zip(source.given.sources, shown, strict=True):
-            if index >= 0:
-                sizes[index] = tokens
-        ends = list(accumulate(sizes, initial=0))
-        gains = (
-            ends[unit.stop] - ends[unit.start] + sum([sizes[index] for index in unit.late])
-            for unit in units
-        )
-        return [gain * pressure.scale for gain in accumulate(gains)]
+        return FoldPlan(units[:enough]), pressure.request - most
 
 
 def _summary_growth(pressure: Pressure, source: Source) -> float:

@@ -38,6 +38,7 @@ def default_stages(
             large_chars=options.large_tool_result_chars,
             preview_chars=options.tool_result_preview_chars,
             archive=archive,
+            keep_tools=kept,
         ),
         MiddleSnipStage(
             max_entries=options.max_entries,
@@ -53,6 +54,8 @@ def default_stages(
             manual_keep_recent=options.reactive_keep_recent_entries,
             max_failures=options.max_summary_failures,
             cooldown=options.summary_cooldown_seconds,
+            keep_tools=kept,
+            timeout=options.summary_timeout_seconds,
         ),
         ReactiveSummaryStage(
             summarizer,
@@ -61,6 +64,8 @@ def default_stages(
             preview_chars=options.tool_result_preview_chars,
             archive=archive,
             max_failures=options.max_summary_failures,
+            keep_tools=kept,
+            timeout=options.summary_timeout_seconds,
         ),
     ]
 

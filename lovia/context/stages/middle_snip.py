@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING
 
 from lovia.context.policy import PolicyContext, StageResult
 from lovia.context.view.source import counted, ranges_of, stage_input
-from lovia.transcript.entries import ToolCallEntry, TranscriptEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lovia.transcript.pairing import Unit
+    from lovia.transcript.entries import TranscriptEntry
 
 __all__ = ["MiddleSnipStage"]
 
@@ -49,6 +46,7 @@ class MiddleSnipStage:
     async def apply(self, entries: list[TranscriptEntry], *, ctx: PolicyContext) -> StageResult:
         """Snip the middle when there are too many entries or the request is over the trigger."""
         pressure, source = stage_input(entries, ctx)
+        source = source.keeping(self.keep_tools)
         crowded = self.max_entries is not None and len(entries) > self.max_entries
         if not (
             crowded or (pressure.engaged and (pressure.target is None or pressure.over_target))
@@ -61,7 +59,6 @@ class MiddleSnipStage:
             unit
             for unit in source.units(start, stop)
             if any(index not in hidden for index in unit.indices())
-            and not self._is_kept(source.transcript, unit)
         ]
         if not units:
             return StageResult(entries)
@@ -72,11 +69,3 @@ class MiddleSnipStage:
         count = sum(len(unit.indices()) for unit in units)
         note = f"{counted(count, 'entry', 'entries')} in the middle replaced by a placeholder"
         return StageResult(view.entries, changed=True, tokens_freed_estimate=freed, note=note)
-
-    def _is_kept(self, transcript: Sequence[TranscriptEntry], unit: Unit) -> bool:
-        if not self.keep_tools:
-            return False
-        entries = (transcript[index] for index in unit.indices())
-        return any(
-            isinstance(entry, ToolCallEntry) and entry.name in self.keep_tools for entry in entries
-        )

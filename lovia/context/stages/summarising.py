@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from lovia.context.policy import PolicyContext, Pressure, StageResult
@@ -18,7 +19,14 @@ if TYPE_CHECKING:
     from lovia.transcript.entries import TranscriptEntry
     from lovia.transcript.pairing import Unit
 
-__all__ = ["FoldPlan", "SummaryStageResult", "foldable_units", "movable_room", "run_fold"]
+__all__ = [
+    "FoldPlan",
+    "SummaryStageResult",
+    "foldable_units",
+    "gains_of",
+    "movable_room",
+    "run_fold",
+]
 
 
 @dataclass
@@ -47,10 +55,12 @@ class FoldPlan:
     Attributes:
         units: Units of the transcript, in order, that no summary covers.
         reactive: Whether the provider had refused the request.
+        note: What people should know of it, or ``None``.
     """
 
     units: Sequence[Unit]
     reactive: bool = False
+    note: str | None = None
 
 
 def foldable_units(source: Source, start: int, stop: int) -> list[Unit]:
@@ -68,6 +78,21 @@ def entries_of(unit: Unit, transcript: Sequence[TranscriptEntry]) -> list[Transc
     if unit.late:
         entries += [transcript[index] for index in unit.late]
     return entries
+
+
+def gains_of(units: Sequence[Unit], source: Source, pressure: Pressure) -> list[float]:
+    """Return for each unit the tokens that leave the view when all up to it are folded."""
+    sizes = [0] * len(source.transcript)
+    shown = map(pressure.counter.entry, source.given.entries)
+    for index, tokens in zip(source.given.sources, shown, strict=True):
+        if index >= 0:
+            sizes[index] = tokens
+    ends = list(accumulate(sizes, initial=0))
+    gains = (
+        ends[unit.stop] - ends[unit.start] + sum([sizes[index] for index in unit.late])
+        for unit in units
+    )
+    return [gain * pressure.scale for gain in accumulate(gains)]
 
 
 def movable_room(pressure: Pressure, source: Source) -> float | None:
@@ -127,6 +152,7 @@ async def run_fold(
     source: Source,
     ctx: PolicyContext,
     limit: int,
+    seconds: float | None,
 ) -> SummaryStageResult:
     """Fold the plan's units and return the view in which the summary stands for them.
 
@@ -140,6 +166,7 @@ async def run_fold(
         source: The transcript behind the stage's input.
         ctx: The call.
         limit: Consecutive failures at which the circuit breaker opens.
+        seconds: Seconds that one call of the summarizer may take; ``None``: no limit.
     """
     folding = _Folding(plan, pressure, source)
     prior = source.decisions.summary
@@ -151,6 +178,7 @@ async def run_fold(
         prior_summary=prior.text if prior else None,
         focus=pressure.focus,
         on_folded=folding.on_folded,
+        seconds=seconds,
     )
     breaker = source.breaker.succeeded() if outcome.units_done else source.breaker
     if outcome.error is not None:
@@ -161,7 +189,7 @@ async def run_fold(
         entries,
         changed=folding.decisions is not None,
         tokens_freed_estimate=pressure.size(given) - pressure.size(entries),
-        note=_note(outcome),
+        note="; ".join([*filter(None, [plan.note]), _note(outcome)]),
         outcome=outcome,
         breaker=breaker,
         summary=folding.summary,

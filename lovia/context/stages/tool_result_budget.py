@@ -6,14 +6,15 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from lovia.context.archive.timed import timed
 from lovia.context.archive.trying import try_to_keep
 from lovia.context.policy import PolicyContext, StageResult
 from lovia.context.view.decisions import Clipped, Persisted, Replacement
-from lovia.context.view.source import Source, counted, stage_input
+from lovia.context.view.source import KEPT_TOO, Source, counted, stage_input
 from lovia.transcript.entries import ToolResultEntry, TranscriptEntry, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from lovia.context.archive import CompactionArchive
 
@@ -33,6 +34,7 @@ class ToolResultBudgetStage:
         large_chars: Characters above which a single result goes.
         preview_chars: Characters of the preview.
         archive: Keeps the whole text; without one the marker promises nothing.
+        keep_tools: Results of these tools stay whole unless the request would not fit the window.
     """
 
     name = "tool_result_budget"
@@ -45,11 +47,13 @@ class ToolResultBudgetStage:
         large_chars: int = 20_000,
         preview_chars: int = 2_000,
         archive: CompactionArchive | None = None,
+        keep_tools: frozenset[str] = frozenset(),
     ) -> None:
         self.budget_chars = budget_chars
         self.large_chars = large_chars
         self.preview_chars = preview_chars
-        self.archive = archive
+        self.archive: CompactionArchive | None = timed(archive)
+        self.keep_tools = keep_tools
 
     def wants(self, new: Sequence[TranscriptEntry]) -> bool:
         """Tell whether newly arrived entries give it anything to do (cheap: lengths only)."""
@@ -64,7 +68,8 @@ class ToolResultBudgetStage:
     async def apply(self, entries: list[TranscriptEntry], *, ctx: PolicyContext) -> StageResult:
         """Replace what is too large by its marker."""
         pressure, source = stage_input(entries, ctx)
-        chosen = self._choose(source)
+        kept = frozenset() if pressure.over_window else self.keep_tools
+        chosen = self._choose(source, kept)
         changes: dict[int, Replacement] = {}
         for index in chosen:
             changes[index] = await offload(
@@ -75,12 +80,17 @@ class ToolResultBudgetStage:
         view = source.preview(source.decisions.substitute(changes))
         freed = pressure.size(entries) - pressure.size(view.entries)
         chars = sum(_chars(source.transcript[index]) for index in chosen)
-        kept = "archived" if self.archive else "cut to a preview"
-        note = f"{counted(len(chosen), 'large tool result')} ({chars:,} characters) {kept}"
+        note = f"{counted(len(chosen), 'large tool result')} ({chars:,} characters) "
+        note += _kept_as(changes.values())
+        if any(source.tool_of(index) in self.keep_tools for index in chosen):
+            note += f", {KEPT_TOO}"
         return StageResult(view.entries, changed=True, tokens_freed_estimate=freed, note=note)
 
-    def _choose(self, source: Source) -> list[int]:
-        """Return the results to replace: the oversized, then the largest of oversized batches."""
+    def _choose(self, source: Source, kept: frozenset[str]) -> list[int]:
+        """Return the results to replace: the oversized, then the largest of oversized batches.
+
+        Results of ``kept`` tools are not touched, and not counted.
+        """
         shown = {k for k in source.given.sources if k >= source.new_from}
         candidates = {
             index: _chars(source.transcript[index])
@@ -88,6 +98,7 @@ class ToolResultBudgetStage:
             if isinstance(source.transcript[index], ToolResultEntry)
             and index not in source.fixed
             and index not in source.decisions.replaced
+            and source.tool_of(index) not in kept
         }
         limit = max(self.large_chars, self.preview_chars)  # below it the marker would be larger
         chosen = {index for index, size in candidates.items() if size > limit}
@@ -122,6 +133,15 @@ async def offload(
     save = partial(archive.save_tool_result, text_of(entry), call_id=entry.call_id, ctx=ctx)
     ref = await try_to_keep("A tool result", save)
     return Clipped(preview) if ref is None else Persisted(ref.uri, preview)
+
+
+def _kept_as(changes: Collection[Replacement]) -> str:
+    """Say what became of results, by what is really there."""
+    archived = sum(isinstance(how, Persisted) for how in changes)
+    if archived == len(changes):
+        return "archived"
+    cut = "cut to a preview"
+    return f"{cut}, {archived} of them archived" if archived else cut
 
 
 def _chars(entry: TranscriptEntry) -> int:

@@ -8,7 +8,7 @@ from lovia.context.policy import PolicyContext, Pressure, StageResult
 from lovia.context.view.decisions import Cleared, Replacement
 from lovia.context.view.rendering import replacement_entry
 from lovia.context.view.source import Source, counted, stage_input
-from lovia.transcript.entries import ToolCallEntry, ToolResultEntry, TranscriptEntry
+from lovia.transcript.entries import ToolResultEntry, TranscriptEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,8 +67,7 @@ class ToolResultRetentionStage:
             if index >= 0 and isinstance(transcript[index], ToolResultEntry)
         ]
         for position, index in results[: max(len(results) - self.keep_recent, 0)]:
-            call = transcript[pairing.partner[index]]
-            kept = isinstance(call, ToolCallEntry) and call.name in self.keep_tools
+            kept = source.tool_of(index) in self.keep_tools
             cleared = isinstance(source.decisions.replaced.get(index), Cleared)
             if index < newest_step and index not in source.fixed and not kept and not cleared:
                 yield position, index

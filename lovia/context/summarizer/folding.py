@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from lovia.context.policy import PolicyContext
     from lovia.usage import Usage
 
-__all__ = ["FoldOutcome", "FoldStep", "fold"]
+__all__ = ["SUMMARY_SECONDS", "FoldOutcome", "FoldStep", "fold"]
+
+#: Seconds that one call of a summarizer may take.
+SUMMARY_SECONDS: Final = 300.0
 
 #: Tokens of the identifier ledger, and the part of the run's window that it may not exceed.
 _LEDGER_TOKENS: Final = 500
@@ -44,6 +47,7 @@ async def fold(
     focus: str | None = None,
     on_folded: Callable[[FoldStep], bool],
     result_chars: int = 2_000,
+    seconds: float | None = SUMMARY_SECONDS,
 ) -> FoldOutcome:
     """Fold units of the transcript into a summary.
 
@@ -60,6 +64,7 @@ async def fold(
         on_folded: Called after each step, before anything else can fail; returns whether to go on.
         result_chars: Characters of each tool result and of each call's arguments that a summarizer
             without a ``clip`` of its own gets to read.
+        seconds: Seconds that one call of the summarizer may take; ``None``: no limit.
 
     Returns:
         What was folded. A failure after some steps is in ``error`` and leaves those steps standing.
@@ -68,7 +73,7 @@ async def fold(
         RunCancelled: At a checkpoint; the steps before it were handed to ``on_folded``.
         BudgetExceeded: Likewise.
     """
-    reader = Reader(summarizer, ctx, focus=focus, result_chars=result_chars)
+    reader = Reader(summarizer, ctx, focus=focus, result_chars=result_chars, seconds=seconds)
     folding = _Folding(reader, ctx, prior_summary, on_folded)
     try:
         await folding.run(units)

@@ -61,7 +61,8 @@ class LLMSummarizer:
             thought. What users and the model said is read whole.
         retry: When a failed call is made again. Nobody has seen a partial answer, so
             ``restart_on_partial`` plays no part.
-        timeout: Seconds for one summary, retries and waits included; ``None``: no limit.
+        timeout: Seconds for one summary, retries and waits included; ``None``: no limit but the
+            policy's own.
         extra_instructions: Text that is added to the system prompt.
         constraints: Rules that bind the conversation and have to survive, such as project rules or
             pins: a text, or a function that returns one for a run.

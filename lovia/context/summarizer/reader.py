@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio
+
 from lovia.context.summarizer.protocol import Summarizer, Summary
 from lovia.context.summarizer.rendering import clip_entry
 from lovia.context.summarizer.threads import counts_in_threads
@@ -25,6 +27,8 @@ __all__ = ["Reader", "counter_of", "run_window"]
 
 #: Share of the run's window that a summarizer without `room` is given to read.
 _DEFAULT_SHARE: Final = 0.5
+#: Seconds that a summarizer with a time limit of its own has to tell that it was reached.
+_GRACE_SECONDS: Final = 10.0
 
 
 def counter_of(ctx: PolicyContext) -> TokenCounter:
@@ -53,7 +57,13 @@ class Reader:
     """
 
     def __init__(
-        self, summarizer: Summarizer, ctx: PolicyContext, *, focus: str | None, result_chars: int
+        self,
+        summarizer: Summarizer,
+        ctx: PolicyContext,
+        *,
+        focus: str | None,
+        result_chars: int,
+        seconds: float | None,
     ) -> None:
         self.counter: TokenCounter = counter_of(ctx)
         self.in_threads: bool = counts_in_threads(
@@ -62,6 +72,7 @@ class Reader:
         self._summarizer: Any = summarizer
         self._ctx = ctx
         self._focus = focus
+        self._seconds = seconds
         own_clip = getattr(summarizer, "clip", None)
         own_measure = getattr(summarizer, "measure", None)
         clip = own_clip or partial(clip_entry, result_chars=result_chars)
@@ -89,15 +100,10 @@ class Reader:
         """Return the new summary; what it spent is on ``ctx.usage``, exactly once.
 
         Raises:
-            SummaryRejected: The summarizer returned no text.
+            SummaryRejected: The summarizer returned no text, or nothing in time.
         """
         before = self._ctx.usage.clone()
-        made: Summary | str = await self._summarizer.summarize(
-            [self.clip(entry) for entry in entries],
-            ctx=self._ctx,
-            prior_summary=prior_summary,
-            focus=self._focus,
-        )
+        made = await self._ask(entries, prior_summary)
         summary = Summary(made) if isinstance(made, str) else made
         spent = spent_since(before, self._ctx.usage)
         if not spent.total_tokens and summary.usage.total_tokens:
@@ -106,6 +112,29 @@ class Reader:
         if not summary.text.strip():
             raise SummaryRejected("The summarizer returned no text.", reason="empty")
         return replace(summary, usage=spent)
+
+    async def _ask(
+        self, entries: Sequence[TranscriptEntry], prior_summary: str | None
+    ) -> Summary | str:
+        limit = self._limit()
+        with anyio.move_on_after(limit):
+            made: Summary | str = await self._summarizer.summarize(
+                [self.clip(entry) for entry in entries],
+                ctx=self._ctx,
+                prior_summary=prior_summary,
+                focus=self._focus,
+            )
+            return made
+        message = f"The summarizer did not answer within {limit:g} seconds."
+        hint = "Give it a faster model, or allow more summary_timeout_seconds."
+        raise SummaryRejected(message, reason="timeout", hint=hint)
+
+    def _limit(self) -> float | None:
+        """Return the seconds of one call; a summarizer that limits itself comes first."""
+        own = getattr(self._summarizer, "timeout", None)
+        if self._seconds is None or not isinstance(own, (int, float)):
+            return self._seconds
+        return max(self._seconds, own + _GRACE_SECONDS)
 
 
 def spent_since(before: Usage, now: Usage) -> Usage:

@@ -16,16 +16,25 @@ from lovia.context.view.decisions import Decisions
 from lovia.context.view.ranges import Ranges
 from lovia.context.view.session import SessionView
 from lovia.tokens import counter_for
-from lovia.transcript.entries import InputEntry, ToolResultEntry, TranscriptEntry, is_system
+from lovia.transcript.entries import (
+    InputEntry,
+    ToolCallEntry,
+    ToolResultEntry,
+    TranscriptEntry,
+    is_system,
+)
 from lovia.transcript.pairing import Unit, leading_block, newest_user
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from lovia.context.view.rendering import Rendered
     from lovia.tokens.counter import TokenCounter
 
-__all__ = ["Source", "advance", "fixed_indices", "ranges_of", "stage_input"]
+__all__ = ["KEPT_TOO", "Source", "advance", "fixed_indices", "ranges_of", "stage_input"]
+
+#: Said of a pass that had to touch results of tools that are to be kept.
+KEPT_TOO = "results of kept tools included, or the request would not fit the window"
 
 #: Later system messages stay word for word while together they fit in this share of the window.
 _SYSTEM_SHARE = 0.1
@@ -55,6 +64,26 @@ class Source:
     def transcript(self) -> Sequence[TranscriptEntry]:
         """The whole transcript."""
         return self.view.transcript
+
+    def tool_of(self, index: int) -> str | None:
+        """Return the name of the tool that an entry calls or answers for, if it does either."""
+        entry = self.transcript[index]
+        if isinstance(entry, ToolResultEntry) and (call := self.view.pairing.partner[index]) >= 0:
+            entry = self.transcript[call]
+        return entry.name if isinstance(entry, ToolCallEntry) else None
+
+    def keeping(self, tools: Collection[str]) -> Source:
+        """Return the source with every step fixed that calls one of these tools."""
+        if not tools:
+            return self
+        pairing = self.view.pairing
+        numbers = {
+            pairing.unit_of[index]
+            for index, entry in enumerate(self.transcript)
+            if isinstance(entry, ToolCallEntry) and entry.name in tools
+        }
+        kept = (index for number in numbers for index in pairing.units[number].indices())
+        return replace(self, fixed=self.fixed.union(kept))
 
     def units(self, start: int, stop: int) -> Iterator[Unit]:
         """Yield the units that lie in a range of the transcript and may be removed.
