@@ -17,7 +17,7 @@ from lovia.context.pipeline.due import due, rested
 from lovia.context.pipeline.passes import Pass
 from lovia.context.pipeline.report import PassFacts, PassReport
 from lovia.context.policy import ContextPolicyResult, ContextStage, PolicyContext, ViewKind
-from lovia.context.recall import recall_tool
+from lovia.context.recall import chars_for, recall_tool
 from lovia.context.stages.defaults import default_stages, stages_for
 from lovia.context.summarizer import Summarizer
 from lovia.context.view.source import fixed_indices
@@ -142,7 +142,11 @@ class CompactingContextPolicy:
 
     def tools(self) -> list[Tool]:
         """Return the tool by which the model gets removed content back."""
-        return [recall_tool(self._in_time())]
+
+        def most_chars() -> int:
+            return chars_for(self._desk.smallest_window)
+
+        return [recall_tool(self._in_time(), most_chars=most_chars)]
 
     async def apply(
         self, entries: list[TranscriptEntry], *, ctx: PolicyContext

@@ -19,11 +19,18 @@ from lovia.tools.definition import Tool
 from lovia.transcript.entries import ToolCallEntry, ToolResultEntry, TranscriptEntry, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from lovia.context.archive import CompactionArchive
 
-__all__ = ["RECALL_TOOL_NAME", "RecallRequest", "RecallSource", "recall", "recall_tool"]
+__all__ = [
+    "RECALL_TOOL_NAME",
+    "RecallRequest",
+    "RecallSource",
+    "chars_for",
+    "recall",
+    "recall_tool",
+]
 
 #: The tool's name, by which compaction recognises calls that only repeat what was said before.
 RECALL_TOOL_NAME: Final = "recall_context"
@@ -34,6 +41,7 @@ DEFAULT_CHARS: Final = 4_000
 #: Characters of one answer at most; below what the tool-result budget would archive again.
 MOST_CHARS: Final = 16_000
 
+_LEAST_CHARS: Final = 200  # of one answer, however small the window is
 _HEADER_CHARS: Final = 1_000  # beside the page itself
 _LARGEST: Final = 10**12  # number that a model can mean
 _SHOWN_CHARS: Final = 80  # of an id or a text that the model wrote
@@ -259,24 +267,36 @@ def _piece(label: str, entry: TranscriptEntry) -> Piece:
     return Piece(text_of(entry), f"{label}: {what}")
 
 
-def recall_tool(archive: CompactionArchive | None = None, *, most_chars: int = MOST_CHARS) -> Tool:
+def chars_for(window: int | None) -> int:
+    """Return the characters of one answer at most for a context window of so many tokens.
+
+    Where a token is a single character, an answer takes a quarter of the window.
+    """
+    return MOST_CHARS if window is None else max(min(MOST_CHARS, window // 4), _LEAST_CHARS)
+
+
+def recall_tool(
+    archive: CompactionArchive | None = None, *, most_chars: int | Callable[[], int] = MOST_CHARS
+) -> Tool:
     """Return the tool that gives a model removed content of its own conversation back.
 
     Args:
         archive: Where references are looked up; the transcript comes from the run.
-        most_chars: Characters of one answer at most.
+        most_chars: Characters of one answer at most; a function is asked with each call.
     """
+    bound = MOST_CHARS if callable(most_chars) else most_chars
 
     async def invoke(args: dict[str, Any], ctx: Any) -> str:
         source = RecallSource(tuple(ctx.entries), archive, ctx.session_id, ctx.run_id)
-        return await recall(args, source, most_chars=most_chars)
+        most = most_chars() if callable(most_chars) else most_chars
+        return await recall(args, source, most_chars=most)
 
     return Tool(
         name=RECALL_TOOL_NAME,
         description=_DESCRIPTION,
-        parameters=_parameters(most_chars),
+        parameters=_parameters(bound),
         invoke=invoke,
-        max_output_chars=most_chars + 2 * _HEADER_CHARS,
+        max_output_chars=bound + 2 * _HEADER_CHARS,
     )
 
 

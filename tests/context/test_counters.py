@@ -65,7 +65,7 @@ async def test_a_provider_is_not_kept_alive() -> None:
     provider = Counting()
     gone = weakref.ref(provider)
     state: dict[str, Any] = {}
-    said = [S(), *(U(f"u{n}", tokens=60) for n in range(20))]
+    said: list[TranscriptEntry] = [S(), *(U(f"u{n}", tokens=60) for n in range(20))]
     result = await policy.apply(said, ctx=PolicyContext(provider=provider, state=state))
     assert result.sizes is not None
     assert result.sizes.source == "provider"

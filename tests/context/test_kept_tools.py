@@ -52,7 +52,7 @@ def skilled(*said: TranscriptEntry, **settings: Any) -> Conversation:
         "keep_recent_entries": 4,
         **settings,
     }
-    start = [S(), U("go"), C("k", "skill"), T("k", HOW_TO)]
+    start: list[TranscriptEntry] = [S(), U("go"), C("k", "skill"), T("k", HOW_TO)]
     return Conversation(policy_of(**chosen), *start, *said)
 
 
@@ -77,7 +77,12 @@ async def test_a_summary_leaves_kept_results_where_they_stand(how: str) -> None:
 async def test_a_large_kept_result_is_sent_whole(limit: str) -> None:
     """On arrival only results of other tools are archived, also out of the same batch."""
     talk = skilled(archive=MemoryArchive(), tool_result_preview_chars=20, **{limit: 200})
-    batch = [C("k1", "skill"), C("o"), T("k1", HOW_TO), T("o", words(90, "other"))]
+    batch: list[TranscriptEntry] = [
+        C("k1", "skill"),
+        C("o"),
+        T("k1", HOW_TO),
+        T("o", words(90, "other")),
+    ]
     result = await talk.view(U("and?"), *batch)
     assert skills(result) == [HOW_TO, HOW_TO]
     assert [record.note for record in result.stages if record.outcome == "applied"] == [
@@ -88,7 +93,9 @@ async def test_a_large_kept_result_is_sent_whole(limit: str) -> None:
 async def test_kept_results_that_alone_overflow_are_folded_at_last() -> None:
     """Nothing else would make the request fit: then they go too, and the pass says so."""
     talk = skilled(keep_recent_entries=2)
-    many = [e for n in range(12) for e in (C(f"k{n}", "skill"), T(f"k{n}", tokens=300))]
+    many: list[TranscriptEntry] = [
+        e for n in range(12) for e in (C(f"k{n}", "skill"), T(f"k{n}", tokens=300))
+    ]
     result = await talk.view(*talking(2), *many, U("now?"))
     assert result.sizes is not None
     assert result.sizes.request_after <= 2_500
@@ -100,7 +107,7 @@ async def test_kept_results_that_alone_overflow_are_folded_at_last() -> None:
 async def test_one_kept_result_that_fits_no_window_is_cut_at_last(how: str) -> None:
     """A request that could never be sent helps nobody; the result is archived, the pass says so."""
     talk = skilled(archive=MemoryArchive(), large_tool_result_chars=4_000)
-    giant = [C("k1", "skill"), T("k1", words(3_000, "long"))]
+    giant: list[TranscriptEntry] = [C("k1", "skill"), T("k1", words(3_000, "long"))]
     talk.transcript += giant
     result = await (talk.view() if how == "due" else talk.refused(2_500))
     assert result.sizes is not None

@@ -21,6 +21,7 @@ from lovia.context.recall import (
     recall,
     recall_tool,
 )
+from lovia.testing import ScriptedProvider
 from lovia.transcript.entries import (
     AssistantTextEntry,
     InputEntry,
@@ -29,6 +30,8 @@ from lovia.transcript.entries import (
     ToolResultEntry,
     TranscriptEntry,
 )
+from tests.cases.support import Conversation, policy_of
+from tests.notation import A, U
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -316,3 +319,19 @@ def test_whatever_a_model_asks_has_a_bounded_answer(arguments: dict[str, Any]) -
     answer.encode()
     assert answer.startswith("[")
     assert len(answer) <= MOST_CHARS + 2_000
+
+
+@pytest.mark.parametrize(("window", "most"), [(2_000, 500), (4_096, 1_024), (10**6, 16_000)])
+@pytest.mark.parametrize("how", ["configured", "stated", "learned"])
+async def test_a_recall_fits_the_window(how: str, window: int, most: int) -> None:
+    """However much the model asks for, an answer takes a quarter of the window at the most."""
+    policy = policy_of(context_window_tokens=window if how == "configured" else None)
+    (tool,) = policy.tools()
+    told: dict[str, Any] = (
+        {"provider": ScriptedProvider([], window=window)} if how == "stated" else {}
+    )
+    talk = Conversation(policy, U("go", tokens=10_000), A("ok"), U("and?"), **told)
+    await (talk.refused(window) if how == "learned" else talk.view())
+    run: Any = _Run(talk.transcript, "s", None)
+    answer = await tool.invoke({"first": 0, "limit": 10**6}, run)
+    assert most - 10 <= len(answer.partition("\n")[2]) <= most

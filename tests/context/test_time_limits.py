@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import anyio
 import anyio.to_thread
@@ -53,21 +53,22 @@ class Hanging(MemoryArchive):
         self, output: str, *, call_id: str, ctx: PolicyContext
     ) -> ArchiveRef:
         """Hang."""
-        return await self._hang()
+        await self._hang()
 
     async def save_transcript(
         self, entries: Sequence[TranscriptEntry], *, ctx: PolicyContext, reason: str
     ) -> ArchiveRef:
         """Hang."""
-        return await self._hang()
+        await self._hang()
 
     async def load(self, ref: ArchiveRef | str) -> str | list[TranscriptEntry]:
         """Hang."""
-        return await self._hang()
+        await self._hang()
 
-    async def _hang(self) -> Any:
+    async def _hang(self) -> NoReturn:
         self.asked += 1
         await anyio.sleep_forever()
+        raise AssertionError
 
 
 class Stuck:
@@ -254,8 +255,8 @@ async def test_the_setting_reaches_the_stages() -> None:
 
 @pytest.mark.parametrize("name", ["archive_timeout_seconds", "summary_timeout_seconds"])
 @pytest.mark.parametrize("value", [0, -1, float("nan"), "10", True])
-def test_odd_limits_are_refused(name: str, value: object) -> None:
+def test_odd_limits_are_refused(name: str, value: Any) -> None:
     """A limit is a number of seconds above zero, or none."""
     with pytest.raises(UserError, match=name):
-        policy_of(**{name: value})
-    policy_of(**{name: None})
+        policy_of(None, **{name: value})
+    policy_of(None, **{name: None})

@@ -73,6 +73,9 @@ class CallDesk:
         options: The policy's settings.
         name: Keys the policy's part of ``ctx.state``.
         counter: The user's own token counter, or ``None``.
+
+    Attributes:
+        smallest_window: Tokens of the smallest context window that it met so far, or ``None``.
     """
 
     def __init__(self, options: CompactionOptions, *, name: str, counter: object | None) -> None:
@@ -81,6 +84,7 @@ class CallDesk:
         self._flights = Flights()
         self._counters = CounterChoice(counter)
         self._models: dict[str, ModelFacts] = {}
+        self.smallest_window = options.context_window_tokens
 
     @asynccontextmanager
     async def prepared(
@@ -148,7 +152,7 @@ class CallDesk:
 
     def _limits(self, ctx: PolicyContext, facts: ModelFacts) -> WindowLimits:
         options = self._options
-        return WindowLimits.of(
+        limits = WindowLimits.of(
             configured=options.context_window_tokens,
             stated=provider_window(ctx.provider),
             learned=facts.window,
@@ -157,3 +161,6 @@ class CallDesk:
             target_ratio=options.target_ratio,
             trigger_tokens=options.trigger_tokens,
         )
+        known = [size for size in (limits.window, self.smallest_window) if size is not None]
+        self.smallest_window = min(known, default=None)
+        return limits
