@@ -115,6 +115,8 @@ def test_the_defaults_are_the_documented_ones() -> None:
         "max_reactive_retries": 1,
         "keep_tools": (),
         "summary_cooldown_seconds": 300.0,
+        "summary_timeout_seconds": 300.0,
+        "archive_timeout_seconds": 10.0,
     }
 
 
