@@ -71,7 +71,7 @@ class ModelFacts:
         ratio = saved.get("ratio")
         if self.window != saved.get("window") or self.ratio is None or ratio is None:
             return self.to_json() != {"ratio": ratio, "window": saved.get("window")}
-        return abs(self.ratio - ratio) > ratio * _DRIFT
+        return bool(abs(self.ratio - ratio) > ratio * _DRIFT)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON-safe form."""
