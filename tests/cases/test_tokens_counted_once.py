@@ -108,9 +108,7 @@ async def test_the_calls_of_summaries_do_not_count_as_the_last_call() -> None:
 
     turns = [*[call("read", {"n": n}, call_id=f"c{n}") for n in range(14)], text("ok")]
     provider = ScriptedProvider(turns, usage=usage, summarize=GOOD, counter=COUNTER)
-    policy = policy_of(
-        context_window_tokens=6_000, max_entries=None, stages=[AutoSummaryStage()]
-    )
+    policy = policy_of(context_window_tokens=6_000, max_entries=None, stages=[AutoSummaryStage()])
     agent = scripted(provider=provider, context_policy=policy, tools=[read])
     seen = await events_of(Runner.stream(agent, "go"))
     told = [event for event in seen if isinstance(event, events.ContextCompacted)]

@@ -176,7 +176,8 @@ async def test_a_handoff_between_vendors(first: Wire, second: Wire) -> None:
 async def test_a_run_outgrows_its_window(wire: Wire, summaries: bool) -> None:
     """Views with summaries and views with placeholders are accepted, and every request fits."""
     window = 6_000
-    settings: dict[str, Any] = {"max_entries": None, "stages": [AutoSummaryStage(keep_recent=4)]} if summaries else {}
+    stages = [AutoSummaryStage(keep_recent=4)]
+    settings: dict[str, Any] = {"max_entries": None, "stages": stages} if summaries else {}
     policy = CompactingContextPolicy(
         context_window_tokens=window, keep_recent_entries=4, target_ratio=0.4, **settings
     )

@@ -39,7 +39,7 @@ class TimedArchive:
     """
 
     def __init__(self, archive: CompactionArchive, seconds: float | None) -> None:
-        self.archive: Final = archive
+        self.archive: Final[CompactionArchive] = archive
         self._seconds = seconds
         self._rests_until = 0.0
 

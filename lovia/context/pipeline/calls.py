@@ -84,7 +84,7 @@ class CallDesk:
         self._flights = Flights()
         self._counters = CounterChoice(counter)
         self._models: dict[str, ModelFacts] = {}
-        self.smallest_window = options.context_window_tokens
+        self.smallest_window: int | None = options.context_window_tokens
 
     @asynccontextmanager
     async def prepared(
