@@ -169,5 +169,6 @@ def _with_view_kind(run: RunState, result: ContextPolicyResult) -> ContextPolicy
     """Say what kind of view it is, for policies that do not say what their passes did."""
     if not result.changed or result.outcome is not None or result.view == "replayed":
         return result
-    kind: ViewKind = "replayed" if run.log.repeats(result.entries) else "compacted"
+    repeats = run.log.repeats(result.entries, run.entries)
+    kind: ViewKind = "replayed" if repeats else "compacted"
     return replace(result, view=kind)

@@ -57,10 +57,15 @@ class RequestLog:
         self._view_tokens = 0
         self._history_tokens = 0
         self._history_length = 0
+        self._length = 0  # of the transcript at the last request
 
-    def repeats(self, view: Sequence[TranscriptEntry]) -> bool:
-        """Tell whether a view is the last one and what was appended since."""
-        return self.view is not None and view[: len(self.view)] == self.view
+    def repeats(
+        self, view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptEntry]
+    ) -> bool:
+        """Tell whether a view is the last one and all that was appended since, and nothing else."""
+        if self.view is None or not self._continues(view):
+            return False
+        return view[len(self.view) :] == transcript[self._length :]
 
     def tokens_of(self, entry: TranscriptEntry) -> int | None:
         """Return an entry's size in tokens (called in a worker thread)."""
@@ -89,7 +94,7 @@ class RequestLog:
         beside = counter.entries(shown)
         request = self._overhead + tokens + beside
         previous = self.view
-        self.view, self._view_tokens = view, tokens
+        self.view, self._view_tokens, self._length = view, tokens, len(transcript)
         reused = None if previous is None else kept / max(request, 1)
         history = self._overhead + self._history_tokens
         sizes = result.sizes or ContextSizes(
@@ -107,6 +112,10 @@ class RequestLog:
             )
         lead = () if active.prompt is None else (active.prompt,)
         return ModelRequest([*lead, *view, *shown], view, result, sizes, tokens, reused)
+
+    def _continues(self, view: Sequence[TranscriptEntry]) -> bool:
+        """Tell whether a view begins with the whole of the last one."""
+        return self.view is not None and view[: len(self.view)] == self.view
 
     def _become(self, active: ActiveAgent) -> TokenCounter:
         """Take note of who speaks: another agent sends other instructions and tools."""
@@ -134,7 +143,7 @@ class RequestLog:
         """Return the tokens of the view, and those of the request that repeat the last one."""
         if not same_speaker or self.view is None:
             return counter.entries(view), 0
-        if self.repeats(view):
+        if self._continues(view):
             new = counter.entries(view[len(self.view) :])
             return self._view_tokens + new, self._overhead + self._view_tokens
         pairs = zip(self.view, view, strict=False)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lovia import ContextPolicyResult, InputEntry, Runner, events, tool
+from lovia import ContextPolicyResult, InputEntry, ReasoningEntry, Runner, events, tool
 from lovia.testing import ScriptedProvider, call, text
 from tests.runtime.support import Newest, Untouched, events_of, provider_of, scripted
 
@@ -90,6 +91,25 @@ async def test_a_replayed_view_is_not_told_again() -> None:
     agent = scripted(*[call("look")] * 3, text("ok"), tools=[look], context_policy=CutOnce())
     start: Any = [InputEntry("user", "old"), InputEntry("user", "go")]
     assert len(compacted(await events_of(Runner.stream(agent, start)))) == 1
+
+
+async def test_a_first_cut_among_new_entries_is_told() -> None:
+    """A view that begins like the last one, and leaves out what came since, was cut anew."""
+
+    class Hiding(Untouched):
+        async def apply(self, entries: list[TranscriptEntry], *, ctx: Any) -> ContextPolicyResult:
+            shown: list[TranscriptEntry] = [
+                entry for entry in entries if not isinstance(entry, ReasoningEntry)
+            ]
+            return ContextPolicyResult(shown, changed=len(shown) < len(entries))
+
+    looks = call("look")
+    thought = replace(looks, reasoning="Let me look.")
+    script = [looks, thought, thought, text("ok")]
+    agent = scripted(*script, tools=[look], context_policy=Hiding())
+    seen = await events_of(Runner.stream(agent, "go"))
+    cut = [len(event.entries_before) - len(event.entries_after) for event in compacted(seen)]
+    assert cut == [1, 2]
 
 
 async def test_a_bare_list_is_accepted_with_one_warning() -> None:
