@@ -138,7 +138,7 @@ COMPACTION_SUMMARY_OUTPUT_TOKENS: Final = "lovia.compaction.summary.output_token
 COMPACTION_IDENTIFIERS_KEPT: Final = "lovia.compaction.identifiers.kept"
 COMPACTION_IDENTIFIERS_TOTAL: Final = "lovia.compaction.identifiers.total"
 COMPACTION_REACTIVE: Final = "lovia.compaction.reactive"  # did a provider's rejection cause it?
-COMPACTION_SKIP_REASON: Final = "lovia.compaction.skip_reason"  # why there was no pass
+COMPACTION_SKIP_REASON: Final = "lovia.compaction.skip_reason"  # see SKIP_REASONS
 CHUNK_INDEX: Final = "lovia.chunk.index"  # from 0
 CHUNK_PLANNED: Final = "lovia.chunk.planned"  # how many folds the pass plans
 CHUNK_TOKENS: Final = "lovia.chunk.tokens"  # tokens that are folded
@@ -266,6 +266,8 @@ TRIGGERS: Final = (
     *(TRIGGER_THRESHOLD, TRIGGER_ENTRIES, "batch"),
     *(TRIGGER_OVERFLOW, TRIGGER_MANUAL),
 )
+
+SKIP_REASONS: Final = ("stalled", "breaker_open")  # of a pass that a limit called for
 
 VIEW_ORIGINAL: Final = "original"
 VIEW_COMPACTED: Final = COMPACTED

@@ -13,7 +13,7 @@ from lovia.context.archive import CompactionArchive
 from lovia.context.archive.timed import TimedArchive, timed
 from lovia.context.options import CompactionOptions, renamed
 from lovia.context.pipeline.calls import Call, CallDesk
-from lovia.context.pipeline.due import due, rested
+from lovia.context.pipeline.due import due, rested, withheld
 from lovia.context.pipeline.passes import Pass
 from lovia.context.pipeline.report import PassFacts, PassReport
 from lovia.context.policy import ContextPolicyResult, ContextStage, PolicyContext, ViewKind
@@ -24,6 +24,8 @@ from lovia.context.view.source import fixed_indices
 from lovia.events import ArchiveCallback
 from lovia.tokens.counter import TokenCounter
 from lovia.transcript.entries import TranscriptEntry
+from lovia_otel import logs
+from lovia_otel.logs import Actor
 
 if TYPE_CHECKING:
     from lovia.errors import ContextOverflowError
@@ -165,6 +167,7 @@ class CompactingContextPolicy:
         async with self._desk.prepared(entries, ctx) as call:
             trigger = due(call, self.options, self.stages)
             if trigger is None:
+                self._tell_withheld(call)
                 return self._replay(call)
             return await self._compact(call, trigger)
 
@@ -206,6 +209,14 @@ class CompactingContextPolicy:
         return ContextPolicyResult(
             entries, changed=True, sizes=sizes, view="replayed", metadata=told
         )
+
+    def _tell_withheld(self, call: Call) -> None:
+        """Tell why there is no pass, where the request is above a limit all the same."""
+        reason = withheld(call, self.options)
+        if reason is not None:
+            ctx = call.ctx
+            who = Actor(agent=ctx.agent, run_id=ctx.run_id, session_id=ctx.session_id)
+            logs.compaction_skipped(reason=reason, policy=self.name, actor=who)
 
     async def _compact(
         self, call: Call, trigger: str, *, focus: str | None = None

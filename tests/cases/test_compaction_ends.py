@@ -10,13 +10,15 @@ import pytest
 from lovia import Runner
 from lovia.testing import ScriptedProvider, text
 from lovia.transcript import InputEntry, ToolResultEntry
+from lovia_otel import names
 from tests.cases.support import Conversation, policy_of, summaries
-from tests.context.summarizer.fakes import FakeModel
+from tests.context.summarizer.fakes import Answer, FakeModel
 from tests.notation import A, C, T, U
 from tests.runtime.support import scripted
 
 if TYPE_CHECKING:
     from lovia.transcript import TranscriptEntry
+    from tests.otel.conftest import Telemetry
 
 pytestmark = pytest.mark.anyio
 
@@ -46,6 +48,38 @@ async def test_passes_that_gain_nothing_end_with_one_warning(
     assert 1 <= len(outcomes) - outcomes.count(None) <= 3
     assert model.requests == []
     assert len([line for line in caplog.messages if WARNING in line]) == 1
+
+
+async def test_a_pass_that_is_put_off_is_told(telemetry: Telemetry) -> None:
+    """While compaction rests above its trigger, each call tells why; below it, none does."""
+    policy = policy_of(context_window_tokens=2_000, pinned=is_large, name="mine")
+    talk = Conversation(policy, U("here it is", tokens=1_700), A("thanks"), agent="bot")
+    outcomes = [(await talk.view(U(f"and {n}?"), A("yes"))).outcome for n in range(6)]
+    told = telemetry.all_events(names.EVENT_COMPACTION_SKIPPED)
+    assert len(told) == outcomes.count(None) > 0
+    assert dict(told[0].attributes or {}) == {
+        names.COMPACTION_SKIP_REASON: "stalled",
+        names.COMPACTION_POLICY: "mine",
+        names.AGENT_NAME: "bot",
+        names.CONVERSATION_ID: "s",
+    }
+    small = Conversation(policy_of(context_window_tokens=2_000), U("hi"))
+    await small.view(A("hello"))
+    assert len(telemetry.all_events(names.EVENT_COMPACTION_SKIPPED)) == len(told)
+
+
+async def test_a_pass_that_waits_for_its_summaries_is_told(telemetry: Telemetry) -> None:
+    """While failed summaries keep compaction from trying, that is the reason."""
+    model = FakeModel(then=lambda request: Answer(""))
+    policy = policy_of(model, context_window_tokens=3_000, max_entries=None, max_summary_failures=1)
+    long = [entry for n in range(14) for entry in (U(f"u{n}", tokens=90), A(f"a{n}", tokens=90))]
+    talk = Conversation(policy, *long)
+    for _ in range(5):
+        await talk.view()
+    told = telemetry.all_events(names.EVENT_COMPACTION_SKIPPED)
+    reasons = [(record.attributes or {})[names.COMPACTION_SKIP_REASON] for record in told]
+    assert reasons == ["breaker_open"] * len(told)
+    assert reasons
 
 
 @pytest.mark.parametrize("keep", [4, 40])

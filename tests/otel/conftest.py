@@ -52,6 +52,11 @@ class Telemetry:
             log.log_record.event_name: log.log_record for log in self.logged.get_finished_logs()
         }
 
+    def all_events(self, name: str) -> list[LogRecord]:
+        """Return every log event of this name, in order."""
+        records = (log.log_record for log in self.logged.get_finished_logs())
+        return [record for record in records if record.event_name == name]
+
     def points(self, metric: str) -> list[Any]:
         """Return the data points of a metric; none when it was never recorded."""
         data = self.reader.get_metrics_data()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lovia.context.pipeline.report import PassReport
     from lovia.context.policy import ContextStage
 
-__all__ = ["due", "rested"]
+__all__ = ["due", "rested", "withheld"]
 
 _log = logging.getLogger("lovia.context")
 
@@ -43,6 +43,18 @@ def due(call: Call, options: CompactionOptions, stages: Sequence[ContextStage]) 
     new = call.entries[call.memory.sent :]
     on_arrival = (getattr(stage, "wants", None) for stage in stages)
     return "batch" if any(wants(new) for wants in on_arrival if callable(wants)) else None
+
+
+def withheld(call: Call, options: CompactionOptions) -> str | None:
+    """Return why no pass is due although the request is above a limit; ``None`` when it is not.
+
+    ``breaker_open``: the last passes did all they could without a summary, and the next summary is
+    not tried yet. ``stalled``: they were useless, and the request has hardly grown since.
+    """
+    stall = call.memory.stall
+    if stall is None or not (_is_over(call, call.size.tokens) or _is_crowded(call, options)):
+        return None
+    return "breaker_open" if stall.waiting and _breaker_is_open(call, options) else "stalled"
 
 
 def rested(
