@@ -16,13 +16,16 @@ from lovia_otel.counters import record_cancellation, record_handoff
 from lovia_otel.errors import (
     ConfigurationError,
     MissingInstrumentationError,
+    MissingPricesError,
     MissingSdkError,
+    PriceTableError,
     RecordingFormatError,
     TelemetryError,
     UnobservableError,
 )
 from lovia_otel.observe import observe
 from lovia_otel.otlp_json import read_recording
+from lovia_otel.prices import Price, PriceTable, set_prices
 from lovia_otel.providers import use_providers
 from lovia_otel.recording import LogEvent, MetricPoint, Recording, SpanEvent, SpanLink, SpanRecord
 from lovia_otel.spans import (
@@ -64,8 +67,12 @@ __all__ = [
     "LoviaInstrumentor",
     "MetricPoint",
     "MissingInstrumentationError",
+    "MissingPricesError",
     "MissingSdkError",
     "PassScope",
+    "Price",
+    "PriceTable",
+    "PriceTableError",
     "Recording",
     "RecordingFormatError",
     "RunScope",
@@ -90,6 +97,7 @@ __all__ = [
     "record_cancellation",
     "record_handoff",
     "run_scope",
+    "set_prices",
     "stage_scope",
     "tool_scope",
     "turn_scope",

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from lovia_otel.prices import PriceSource
+
 Protocol = Literal["http/protobuf", "grpc"]
 Signal = Literal["traces", "metrics", "logs"]
 ResourceValue = str | bool | int | float
@@ -45,6 +47,7 @@ class Settings:
     resource_attributes: tuple[tuple[str, ResourceValue], ...]
     mode: CaptureMode | None
     redact: Redactor | None
+    prices: PriceSource | None
     set_global: bool
 
 

@@ -28,6 +28,7 @@ from lovia_otel._settings import (
 from lovia_otel.bridge import flush_bridges
 from lovia_otel.content import ContentSettings, Redactor, restore_content, set_content
 from lovia_otel.errors import MissingSdkError
+from lovia_otel.prices.current import Prices, replace_prices, restore_prices, source_of
 from lovia_otel.providers import Providers, is_noop, restore_providers, set_providers
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class TelemetryHandle:
         self._content = ContentSettings(settings.mode, settings.redact)
         self._previous_providers = set_providers(self._providers)
         self._previous_content = set_content(self._content)
+        self._prices, self._previous_prices = replace_prices(settings.prices)
         atexit.register(self.shutdown)
 
     @property
@@ -102,6 +104,7 @@ class TelemetryHandle:
         flush_bridges(seconds)
         restore_providers(self._providers, self._previous_providers)
         restore_content(self._content, self._previous_content)
+        restore_prices(self._prices, self._previous_prices)
         if not self._pipeline.shutdown(seconds):
             _log.warning("telemetry could not all be sent within %s seconds", seconds)
 
@@ -138,6 +141,7 @@ def configure(  # noqa: PLR0913 - an application sets up everything in one call
     resource_attributes: Mapping[str, ResourceValue] | None = None,
     capture_content: Capture = None,
     redact: Redactor | None = None,
+    prices: Prices = None,
     set_global: bool = True,
 ) -> TelemetryHandle:
     """Set up traces, metrics and log events for this application, and return a handle on them.
@@ -160,6 +164,9 @@ def configure(  # noqa: PLR0913 - an application sets up everything in one call
         capture_content: where prompts, answers and summaries may go: a ``CaptureMode``, its
             name, or ``True`` for everywhere. ``None``: the environment decides, by default nowhere.
         redact: is given every text of captured content and returns what may leave in its place.
+        prices: what tokens cost, so that calls, summaries and savings have a figure in money too: a
+            file (TOML or JSON), ``"genai-prices"`` (the extra ``prices``) or a ``PriceTable``.
+            ``None``: what ``LOVIA_OTEL_PRICES`` names, by default nothing.
         set_global: make the providers the process-wide ones, so that other instrumentations use
             them too. OpenTelemetry allows that once in a process: afterwards, or where the
             application has set up an SDK itself, only this package's own telemetry goes here.
@@ -169,7 +176,9 @@ def configure(  # noqa: PLR0913 - an application sets up everything in one call
 
     Raises:
         MissingSdkError: the SDK or an exporter is not installed.
-        ConfigurationError: an argument or a variable cannot be used.
+        ConfigurationError: an argument or a variable cannot be used; ``PriceTableError`` names the
+            place in a file of prices.
+        MissingPricesError: ``genai-prices`` is not installed.
     """
     destinations = Destinations(
         endpoint=endpoint_of(endpoint), file=None if file is None else Path(file), console=console
@@ -185,6 +194,7 @@ def configure(  # noqa: PLR0913 - an application sets up everything in one call
         resource_attributes=resource_of(resource_attributes),
         mode=mode_of(capture_content),
         redact=redact,
+        prices=source_of(prices),
         set_global=set_global,
     )
     with _current.lock:

@@ -27,6 +27,24 @@ class ConfigurationError(TelemetryError, ValueError):
     """A setting given to ``configure``, or found in the environment, cannot be used."""
 
 
+class MissingPricesError(TelemetryError, ImportError):
+    """The package whose list of prices was asked for is not installed."""
+
+
+class PriceTableError(ConfigurationError):
+    """A table of prices cannot be read, or holds something that is no price.
+
+    ``file`` is its path, ``place`` the keys that lead to what is wrong, joined by dots; empty: the
+    file as a whole.
+    """
+
+    def __init__(self, file: str, place: str, problem: str, *, hint: str) -> None:
+        where = f"{file}: {place}" if place else file
+        super().__init__(f"{where}: {problem}", hint=hint)
+        self.file = file
+        self.place = place
+
+
 class UnobservableError(TelemetryError, TypeError):
     """What was given to ``observe`` is of no kind that can be observed."""
 

@@ -17,12 +17,14 @@ from opentelemetry.instrumentation.instrumentor import (  # type: ignore[attr-de
     BaseInstrumentor,
 )
 
+from lovia_otel.prices.current import replace_prices, restore_prices, source_of
 from lovia_otel.providers import Providers, restore_providers, set_providers
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from lovia_otel.foreign.lovia09.patches import Patches
+    from lovia_otel.prices.current import CurrentPrices
 
 _PACKAGE: Final = "lovia"
 _DEPENDENCIES: Final = ("lovia >= 0.9.0.dev0",)  # .dev0, so that releases to come count as well
@@ -36,13 +38,19 @@ class LoviaInstrumentor(BaseInstrumentor):  # type: ignore[misc]  # its package 
     _patches: Patches | None = None
     _providers: Providers | None = None
     _previous: Providers | None = None
+    _prices: tuple[CurrentPrices | None, CurrentPrices | None] | None = None  # mine, those before
 
     def instrumentation_dependencies(self) -> Collection[str]:
         """Return what has to be installed for this to have a point."""
         return _DEPENDENCIES
 
     def _instrument(self, **kwargs: Any) -> None:
-        """Begin; ``tracer_provider`` and its kin are used instead of the process-wide ones."""
+        """Begin; ``tracer_provider`` and its kin are used instead of the process-wide ones.
+
+        ``prices`` are those of :func:`~lovia_otel.set_prices`.
+        """
+        if kwargs.get("prices") is not None:
+            self._prices = replace_prices(source_of(kwargs["prices"]))
         given = {key: kwargs.get(key) for key in Providers.__dataclass_fields__}
         if any(given.values()):
             self._providers = Providers(**given)
@@ -60,6 +68,9 @@ class LoviaInstrumentor(BaseInstrumentor):  # type: ignore[misc]  # its package 
         if self._providers is not None and self._previous is not None:
             restore_providers(self._providers, self._previous)
             self._providers = self._previous = None
+        if self._prices is not None:
+            restore_prices(*self._prices)
+            self._prices = None
 
 
 def _records_itself() -> bool:

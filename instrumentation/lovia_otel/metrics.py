@@ -63,6 +63,10 @@ def _count(name: str, unit: str, description: str, *attributes: str) -> Metric:
     return Metric(name, "counter", unit, description, attributes)
 
 
+def _money(name: str, description: str) -> Metric:
+    return Metric(name, "counter", names.UNIT_CURRENCY, description, _MONEY)
+
+
 def _usage(name: str, description: str) -> Metric:
     modality = {names.TOKEN_MODALITY: names.MODALITY_UNKNOWN}
     keys = (*_INFERENCE, names.INFERENCE_PURPOSE)
@@ -71,6 +75,7 @@ def _usage(name: str, description: str) -> Metric:
 
 _CALL: Final = (names.AGENT_NAME, names.REQUEST_MODEL, names.TOKENS_SOURCE)
 _COST: Final = (names.AGENT_NAME, names.REQUEST_MODEL, names.PROVIDER_NAME)
+_MONEY: Final = (*_COST, names.COST_CURRENCY)
 _INFERENCE: Final = (
     *(names.OPERATION_NAME, names.PROVIDER_NAME, names.REQUEST_MODEL, names.RESPONSE_MODEL),
     *(names.SERVER_ADDRESS, names.SERVER_PORT),
@@ -141,6 +146,29 @@ COMPACTION_METRICS: Final = (
         names.UNIT_TOKENS,
         "Tokens that stages took off requests.",
         *(names.COMPACTION_STAGE, names.COMPACTION_OUTCOME),
+    ),
+)
+
+COST_METRICS: Final = (
+    _money(names.METRIC_COST_REQUEST, "What the model calls of turns cost."),
+    _money(names.METRIC_COST_SUMMARY, "What compaction's own model calls cost."),
+    _money(
+        names.METRIC_COST_SAVED,
+        "What the tokens would have cost that calls did not have to send.",
+    ),
+    _money(
+        names.METRIC_COST_INFLATED,
+        "What the tokens cost by which requests were larger than the history they stand for.",
+    ),
+    _money(
+        names.METRIC_COST_CACHE_LOST,
+        "What calls cost more because a pass moved what the provider's cache held.",
+    ),
+    _count(
+        names.METRIC_UNPRICED_CALLS,
+        names.UNIT_CALLS,
+        "Model calls that have no cost because no price of their model is known.",
+        *(names.REQUEST_MODEL, names.PROVIDER_NAME, names.INFERENCE_PURPOSE),
     ),
 )
 
@@ -229,6 +257,7 @@ TELEMETRY_METRICS: Final = (
 METRICS: Final = (
     *CONTEXT_METRICS,
     *COMPACTION_METRICS,
+    *COST_METRICS,
     *STORAGE_METRICS,
     *RUN_METRICS,
     *INFERENCE_METRICS,

@@ -109,7 +109,18 @@ CONTEXT_REQUEST_TOKENS: Final = "lovia.context.request_tokens"  # tokens that th
 CONTEXT_WINDOW_TOKENS: Final = "lovia.context.window_tokens"  # tokens the model can take
 CONTEXT_SAVED_TOKENS: Final = "lovia.context.saved_tokens"  # min(history, window) - request
 CONTEXT_PREFIX_REUSED: Final = "lovia.context.prefix_reused"  # share of the request, 0 to 1
+CONTEXT_NEW_TOKENS: Final = "lovia.context.new_tokens"  # tokens that came since the last call
+CONTEXT_CACHE_LOST_TOKENS: Final = "lovia.context.cache_lost_tokens"  # that a pass moved
 TOKENS_SOURCE: Final = "lovia.tokens.source"  # see TOKENS_SOURCES
+
+# --- attributes: money, where prices are known ---------------------------------------------------
+
+COST_CURRENCY: Final = "lovia.cost.currency"  # ISO 4217
+COST_REQUEST: Final = "lovia.cost.request"  # of a turn's model call; of all turns of a run
+COST_SUMMARY: Final = "lovia.cost.summary"  # of a summary's model call; of all of a pass or run
+COST_SAVED: Final = "lovia.cost.saved"  # what the tokens that were not sent would have cost
+COST_INFLATED: Final = "lovia.cost.inflated"  # what the tokens cost that no history has
+COST_CACHE_LOST: Final = "lovia.cost.cache_lost"  # what a pass's cut added to the price of the rest
 
 # --- attributes: a compaction pass, its stages and folds ----------------------------------------
 
@@ -178,6 +189,15 @@ METRIC_COMPACTION_CHUNKS: Final = COMPACTION_CHUNKS
 METRIC_STAGE_DURATION: Final = "lovia.compaction.stage.duration"
 METRIC_FREED_TOKENS: Final = "lovia.compaction.freed.tokens"
 
+# --- metrics: money -----------------------------------------------------------------------------
+
+METRIC_COST_REQUEST: Final = COST_REQUEST  # one name, two signals
+METRIC_COST_SUMMARY: Final = COST_SUMMARY
+METRIC_COST_SAVED: Final = COST_SAVED
+METRIC_COST_INFLATED: Final = COST_INFLATED
+METRIC_COST_CACHE_LOST: Final = COST_CACHE_LOST
+METRIC_UNPRICED_CALLS: Final = "lovia.cost.unpriced.calls"
+
 # --- metrics: storage, control, runs, model calls -----------------------------------------------
 
 METRIC_ARCHIVE_DURATION: Final = "lovia.archive.write.duration"
@@ -209,6 +229,8 @@ UNIT_RUNS: Final = "{run}"
 UNIT_HANDOFFS: Final = "{handoff}"
 UNIT_CANCELLATIONS: Final = "{cancellation}"
 UNIT_EVENTS: Final = "{event}"
+UNIT_CALLS: Final = "{call}"
+UNIT_CURRENCY: Final = "{currency}"  # which one is an attribute
 
 TOKEN_BUCKETS: Final = (
     *(256, 1024, 4096, 8192, 16384, 32768, 65536, 98304, 131072),
@@ -298,3 +320,4 @@ OTHER: Final = "_OTHER"  # an error without a class, a name beyond the bound
 
 ENV_CAPTURE_CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 ENV_EMIT_EVENT: Final = "OTEL_INSTRUMENTATION_GENAI_EMIT_EVENT"
+ENV_PRICES: Final = "LOVIA_OTEL_PRICES"

@@ -121,10 +121,12 @@ def _scope(run: RunState, request: ModelRequest) -> ChatScope:
             window=sizes.window,
             saved=sizes.saved,
             source=sizes.source,
+            new=request.new,
         ),
         view=request.result.view,
         compacted=request.result.changed,
         prefix_reused=request.prefix_reused,
+        cache_used=run.cache_used,
     )
 
 
@@ -192,6 +194,8 @@ def _settle(run: RunState, reply: ModelReply, scope: ChatScope, first: float | N
         return
     run.ctx.usage.add(usage)
     run.last_input_tokens = usage.input_tokens or None
+    run.cache_used = bool(usage.cache_read_tokens or usage.cache_write_tokens)
+    run.log.answered()
     _tell_measured(run)
     scope.settle(
         input_tokens=usage.input_tokens,

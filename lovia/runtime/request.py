@@ -32,6 +32,8 @@ class ModelRequest:
         counted: Tokens of the view by the run's counter, uncorrected: comparable between requests.
         prefix_reused: Share of the request, 0 to 1, that repeats the start of the one before;
             ``None`` for a first request.
+        new: Tokens that came to the conversation since the last request that was answered, and
+            what this one alone carries, on the scale of ``sizes``.
     """
 
     entries: list[TranscriptEntry]
@@ -40,6 +42,7 @@ class ModelRequest:
     sizes: ContextSizes
     counted: int
     prefix_reused: float | None
+    new: int
 
 
 class RequestLog:
@@ -58,6 +61,7 @@ class RequestLog:
         self._history_tokens = 0
         self._history_length = 0
         self._length = 0  # of the transcript at the last request
+        self._new_tokens = 0  # that came since the last request that was answered
 
     def repeats(
         self, view: Sequence[TranscriptEntry], transcript: Sequence[TranscriptEntry]
@@ -66,6 +70,10 @@ class RequestLog:
         if self.view is None or not self._continues(view):
             return False
         return view[len(self.view) :] == transcript[self._length :]
+
+    def answered(self) -> None:
+        """Note that the last request was answered: nothing in it is new any more."""
+        self._new_tokens = 0
 
     def tokens_of(self, entry: TranscriptEntry) -> int | None:
         """Return an entry's size in tokens (called in a worker thread)."""
@@ -111,7 +119,9 @@ class RequestLog:
                 request_after=sizes.request_after + beside,
             )
         lead = () if active.prompt is None else (active.prompt,)
-        return ModelRequest([*lead, *view, *shown], view, result, sizes, tokens, reused)
+        scale = sizes.request_after / max(request, 1)  # a policy may count otherwise than we do
+        new = round((self._new_tokens + beside) * scale)
+        return ModelRequest([*lead, *view, *shown], view, result, sizes, tokens, reused, new)
 
     def _continues(self, view: Sequence[TranscriptEntry]) -> bool:
         """Tell whether a view begins with the whole of the last one."""
@@ -131,10 +141,13 @@ class RequestLog:
             tools=active.schemas,
             response_format=active.response_format,
         )
+        self._new_tokens = self._overhead  # and the history, which is counted anew
         return counter
 
     def _count_history(self, counter: TokenCounter, transcript: Sequence[TranscriptEntry]) -> None:
-        self._history_tokens += counter.entries(transcript[self._history_length :])
+        grown = counter.entries(transcript[self._history_length :])
+        self._history_tokens += grown
+        self._new_tokens += grown
         self._history_length = len(transcript)
 
     def _count_view(

@@ -53,6 +53,7 @@ class RunState:
         policy_revision: Names the content of that memory; ``None`` when it has to be found out.
         last_input_tokens: Prompt tokens of the last model call as the provider counted them;
             ``None`` before the first and after a pass changed the view.
+        cache_used: Whether the provider read from or wrote to its prompt cache in the last call.
         finish_reason: Why the last answer ended, in the provider's word.
         compactions: Passes that changed the view.
         unmeasured: The last pass, until the provider has counted its view.
@@ -82,6 +83,7 @@ class RunState:
     policy_state: dict[str, dict[str, Any]] = field(default_factory=dict)
     policy_revision: str | None = None
     last_input_tokens: int | None = None
+    cache_used: bool = False
     finish_reason: str | None = None
     compactions: int = 0
     unmeasured: UnmeasuredPass | None = None

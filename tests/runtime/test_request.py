@@ -53,8 +53,8 @@ def fresh_size(active: ActiveAgent, view: list[TranscriptEntry]) -> int:
     st.lists(st.tuples(st.integers(0, 6), st.lists(st.text(max_size=30), max_size=4)), max_size=6)
 )
 def test_sizes_are_those_of_a_count_from_scratch(turns: list[tuple[int, list[str]]]) -> None:
-    """However views are cut and grow, request and history are what counting everything gives."""
-    log, active, transcript = RequestLog(), active_agent(), entries("go")
+    """However views are cut and grow, all sizes are what counting everything gives."""
+    log, active, transcript, known = RequestLog(), active_agent(), entries("go"), 0
     for cut, words in turns:
         transcript += entries(*words)
         view = transcript[:1] + transcript[1 + cut :]
@@ -63,6 +63,9 @@ def test_sizes_are_those_of_a_count_from_scratch(turns: list[tuple[int, list[str
         assert request.sizes.history == fresh_size(active, transcript)
         assert request.entries == [active.prompt, *view]
         assert request.prefix_reused is None or 0 <= request.prefix_reused <= 1
+        assert request.new == fresh_size(active, transcript) - known
+        known = request.sizes.history
+        log.answered()
 
 
 def test_a_growing_view_repeats_the_last_request() -> None:
@@ -94,6 +97,29 @@ def test_another_speaker_repeats_nothing() -> None:
     request = log.build(other, ContextPolicyResult(transcript, changed=False), transcript)
     assert request.prefix_reused == 0
     assert request.sizes.history == fresh_size(other, transcript)
+
+
+def test_what_no_answer_came_to_is_new_again() -> None:
+    """A refused request makes nothing known; another agent and what plugins show are new, too."""
+    log, active, transcript = RequestLog(), active_agent(), entries("a", "b")
+    first = log.build(active, ContextPolicyResult(transcript, changed=False), transcript)
+    again = log.build(active, ContextPolicyResult(transcript[1:], changed=True), transcript)
+    assert first.new == again.new == first.sizes.history
+    log.answered()
+    beside = entries("look here")
+    shown = log.build(active, ContextPolicyResult(transcript, changed=False), transcript, beside)
+    assert shown.new == counter_for(active.provider, active.model).entries(beside)
+    other = log.build(active_agent(), ContextPolicyResult(transcript, changed=False), transcript)
+    assert other.new == other.sizes.history
+
+
+def test_what_is_new_is_on_the_scale_of_the_sizes() -> None:
+    """A policy that counts twice as many tokens as we do has twice as many new ones."""
+    log, active, transcript = RequestLog(), active_agent(), entries("a" * 90)
+    tokens = 2 * fresh_size(active, transcript)
+    said = ContextSizes(tokens, tokens, tokens, 1_000, "tokenizer")
+    result = ContextPolicyResult(transcript, changed=False, sizes=said)
+    assert log.build(active, result, transcript).new == tokens
 
 
 def test_the_sizes_of_a_policy_win() -> None:

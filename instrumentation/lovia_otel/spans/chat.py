@@ -9,8 +9,14 @@ from opentelemetry.trace import SpanKind
 
 from lovia_otel import content, logs, names
 from lovia_otel.facts import clean_text
+from lovia_otel.guard import guarded
+from lovia_otel.prices.bill import lost_tokens
+from lovia_otel.prices.current import current_prices
+from lovia_otel.spans._charging import amounts_of, sent_by, spent_of
 from lovia_otel.spans._scope import Scope, settles
+from lovia_otel.spans.compaction import current_pass
 from lovia_otel.spans.fold import current_fold
+from lovia_otel.spans.run import current_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +29,8 @@ class ChatSizes:
     ``history`` is the whole transcript as if nothing was ever compacted, ``request`` what is sent,
     both with instructions, tool schemas and response format. ``window`` is what the model takes,
     ``None`` when unknown; then ``saved`` (min(history, window) - request) is ``None`` too.
-    ``source`` says who counted: ``provider``, ``tokenizer`` or ``bytes``.
+    ``source`` says who counted: ``provider``, ``tokenizer`` or ``bytes``. ``new`` is what came to
+    the conversation since the call before it, ``None`` when unknown.
     """
 
     history: int | None
@@ -31,6 +38,14 @@ class ChatSizes:
     window: int | None
     saved: int | None
     source: str | None
+    new: int | None = None
+
+    @property
+    def inflated(self) -> int:
+        """By how much the request is larger than the history that it stands for."""
+        if self.request is None or self.history is None:
+            return 0
+        return max(0, self.request - self.history)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -40,7 +55,8 @@ class ChatScope(Scope):
     ``purpose`` is ``turn`` or ``summarize``. ``view`` says what the request holds (``original``,
     ``compacted`` or ``replayed``), ``compacted`` whether compaction left anything out of it.
     ``prefix_reused`` is the share (0 to 1) of the request that equals the start of the previous
-    one, which a provider's prompt cache can serve.
+    one, which a provider's prompt cache can serve; ``cache_used`` whether it did serve or store
+    some of that one.
     """
 
     provider: str
@@ -59,6 +75,7 @@ class ChatScope(Scope):
     view: str | None = None
     compacted: bool = False
     prefix_reused: float | None = None
+    cache_used: bool = False
 
     _kind = SpanKind.CLIENT
     _has_event = True
@@ -125,14 +142,16 @@ class ChatScope(Scope):
             names.CONTEXT_REQUEST_TOKENS: sizes.request,
             names.CONTEXT_WINDOW_TOKENS: sizes.window,
             names.CONTEXT_SAVED_TOKENS: sizes.saved,
+            names.CONTEXT_NEW_TOKENS: sizes.new,
             names.TOKENS_SOURCE: sizes.source,
         }
 
     def _opened(self) -> None:
-        self._fold = current_fold()
+        self._fold, self._pass, self._run = current_fold(), current_pass(), current_run()
 
     def _measure(self, seconds: float) -> None:
         facts = self._facts
+        self._charge()
         self._record(names.METRIC_INFERENCE_DURATION, seconds)
         for metric, key in _USAGE:
             self._record(metric, facts.get(key))
@@ -156,9 +175,31 @@ class ChatScope(Scope):
         if self._failed:  # nobody was charged for it, so nothing was saved either
             return
         self._record(names.METRIC_SAVED_TOKENS, sizes.saved)
-        if sizes.request is not None and sizes.history is not None:
-            growth = sizes.request - sizes.history
-            self._record(names.METRIC_INFLATED_TOKENS, growth if growth > 0 else None)
+        self._record(names.METRIC_INFLATED_TOKENS, sizes.inflated or None)
+
+    @guarded
+    def _charge(self) -> None:
+        """Tell what the call cost and what compaction did to that, as far as it is known."""
+        spent = spent_of(self._facts)
+        if spent is None:
+            return
+        sent = None if self._failed else sent_by(self)
+        if sent is not None:
+            self._note({names.CONTEXT_CACHE_LOST_TOKENS: lost_tokens(sent, spent)})
+        prices = current_prices()
+        if prices is None:
+            return
+        bill = prices.bill(self.provider, self.model or "", spent, sent)
+        if bill is None:
+            self._record(names.METRIC_UNPRICED_CALLS, 1)
+            return
+        amounts = amounts_of(bill, self.purpose)
+        self._note({names.COST_CURRENCY: bill.currency, **amounts})
+        for name, amount in amounts.items():  # one name, two signals
+            self._record(name, amount)
+        for holder in (self._pass, self._run):
+            if holder is not None:
+                holder.charge(self.purpose, bill.cost, bill.currency)
 
 
 _USAGE = (

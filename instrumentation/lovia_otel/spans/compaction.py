@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from opentelemetry.context import create_key, get_value
 
 from lovia_otel import logs, names, recorded
+from lovia_otel.spans._charging import Till
 from lovia_otel.spans._scope import Scope, settles
 from lovia_otel.spans.run import current_run
 
@@ -43,6 +44,14 @@ class PassScope(Scope):
 
     _outcome_key = names.COMPACTION_OUTCOME
     _has_event = True
+
+    def __post_init__(self) -> None:
+        self._till = Till()
+
+    def charge(self, purpose: str, amount: float, currency: str) -> None:
+        """Add what a summary's model call cost."""
+        if purpose == names.PURPOSE_SUMMARIZE:
+            self._till.add(purpose, amount, currency)
 
     @settles
     def settle(  # noqa: PLR0913 - one keyword a fact
@@ -152,6 +161,7 @@ class PassScope(Scope):
         if self._ran:
             stages, outcomes = zip(*self._ran, strict=True)
             self._note({names.COMPACTION_STAGES: stages, names.COMPACTION_STAGE_OUTCOMES: outcomes})
+        self._note(self._till.facts())
         self._measure_pass(seconds)
         logs.context_compacted(
             facts={**self._facts, **_actor(self).facts(), **self._reactive()},

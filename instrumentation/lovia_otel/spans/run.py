@@ -12,6 +12,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from lovia_otel import names, recorded
 from lovia_otel.facts import clean_text
 from lovia_otel.guard import guarded
+from lovia_otel.spans._charging import Till
 from lovia_otel.spans._scope import Scope, settles
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ class RunScope(Scope):
     resumed_from: str | None = None
 
     _outcome_key = names.RUN_OUTCOME
+
+    def __post_init__(self) -> None:
+        self._till = Till()
+
+    def charge(self, purpose: str, amount: float, currency: str) -> None:
+        """Add what a model call of this run cost."""
+        self._till.add(purpose, amount, currency)
 
     @settles
     def settle(  # noqa: PLR0913 - one keyword a fact
@@ -104,6 +112,7 @@ class RunScope(Scope):
         self._record(names.METRIC_RUNS_ACTIVE, 1)
 
     def _measure(self, seconds: float) -> None:
+        self._note(self._till.facts())
         self._record(names.METRIC_RUNS_ACTIVE, -1)
         self._record(names.METRIC_RUN_DURATION, seconds)
 
