@@ -1,13 +1,17 @@
 """The four numbers as expressions: history, request, saved, summary cost, and what is left, net.
 
 net = saved - inflated - summary input - summary output, all in tokens
+
+In money, with prompt caches counted, for each currency:
+
+net = saved - inflated - summaries - lost cache reads
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dashboards.promql import increase, or_zero, or_zero_of, source
+from dashboards.promql import CURRENCY, increase, or_zero, or_zero_of, source
 from lovia_otel import names
 
 if TYPE_CHECKING:
@@ -21,6 +25,11 @@ SAVED: Final = source(names.METRIC_SAVED_TOKENS)
 INFLATED: Final = source(names.METRIC_INFLATED_TOKENS)
 SUMMARY_INPUT: Final = source(names.METRIC_SUMMARY_INPUT_TOKENS)
 SUMMARY_OUTPUT: Final = source(names.METRIC_SUMMARY_OUTPUT_TOKENS)
+MONEY_REQUESTS: Final = source(names.METRIC_COST_REQUEST)
+MONEY_SUMMARIES: Final = source(names.METRIC_COST_SUMMARY)
+MONEY_SAVED: Final = source(names.METRIC_COST_SAVED)
+MONEY_INFLATED: Final = source(names.METRIC_COST_INFLATED)
+MONEY_CACHE_LOST: Final = source(names.METRIC_COST_CACHE_LOST)
 _SUMMARIES: Final = (SUMMARY_INPUT, SUMMARY_OUTPUT)
 
 
@@ -44,6 +53,22 @@ def net(*by: str, grown: Callable[..., str] = increase) -> str:
     """Return what is left of the savings; without a figure for savings there is none for net."""
     gained = saved(*by, grown=grown)
     losses = (_spent(part, gained, *by, grown=grown) for part in (INFLATED, *_SUMMARIES))
+    return " - ".join([gained, *losses])
+
+
+def money(part: Source, *by: str, grown: Callable[..., str] = increase) -> str:
+    """Return an amount of money by its currency; zero where requests cost some, and it has none."""
+    amount = grown(part.value, CURRENCY, *by)
+    if part is MONEY_REQUESTS:
+        return amount
+    return or_zero_of(amount, grown(MONEY_REQUESTS.value, CURRENCY, *by))
+
+
+def net_money(*by: str, grown: Callable[..., str] = increase) -> str:
+    """Return what is left of the savings in money; without a figure for savings there is none."""
+    gained = grown(MONEY_SAVED.value, CURRENCY, *by)
+    parts = (MONEY_INFLATED, MONEY_SUMMARIES, MONEY_CACHE_LOST)
+    losses = (or_zero_of(grown(part.value, CURRENCY, *by), gained) for part in parts)
     return " - ".join([gained, *losses])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dashboards.layout import board
-from dashboards.overview import glance, passes, savings, sizes
+from dashboards.overview import glance, money, passes, savings, sizes
 from dashboards.variables import metrics_variables
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def overview() -> Dashboard:
             "How full are the windows?": sizes.windows(),
             "What does compaction save, and what is left after its cost?": savings.savings(),
             "What does compaction cost?": savings.costs(),
+            "What is that in money?": money.money(),
             "Do prompt caches survive?": savings.caches(),
             "How do passes end?": passes.outcomes(),
             "Who waits for compaction, and how long?": passes.waiting(),

@@ -31,7 +31,9 @@ from lovia.demo import DemoSession, Workspace
 from lovia.runtime.checkpoint import CheckpointOptions
 from lovia.stores import InMemoryCheckpointer, SQLiteCheckpointer
 from lovia.testing import ScriptedProvider, batch, call, text
+from lovia_otel import Price, PriceTable
 from lovia_otel.content import CaptureMode, ContentSettings, restore_content, set_content
+from lovia_otel.prices.current import replace_prices, restore_prices
 from tests.paths import REPO
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
 _LARGE: Final = 30_000  # characters of a tool's result: more than the policy sends as it is
 _WINDOW: Final = 4_000  # tokens
+_PRICE: Final = Price(input=1.25, output=10, cache_read=0.125, cache_write=1.25)
+_PRICES: Final = PriceTable("USD", {"scripted": {"scripted": _PRICE, "demo-model": _PRICE}})
 _REFUSED: Final = ProviderError("refused", status_code=400, retryable=False)
 
 
@@ -178,6 +182,11 @@ async def telemetry_lost(folder: Path) -> None:
         await _run("careful", text("done"))
 
 
+async def without_a_price(folder: Path) -> None:
+    """Ask a model whose price nobody knows."""
+    await _run("new", provider=_model(text("done"), model="brand-new"))
+
+
 #: What the fleet does, in order.
 WORK: Final[tuple[Callable[[Path], Awaitable[None]], ...]] = (
     demo,
@@ -191,13 +200,15 @@ WORK: Final[tuple[Callable[[Path], Awaitable[None]], ...]] = (
     archive_failed,
     checkpoint_failed,
     telemetry_lost,
+    without_a_price,
 )
 
 
 async def everything(folder: Path) -> None:
     """Do all of it, one after the other; `folder` is where archives are."""
-    for work in WORK:
-        await work(folder)
+    with _priced(_PRICES):
+        for work in WORK:
+            await work(folder)
 
 
 def _model(*script: Any, **traits: Any) -> ScriptedProvider:
@@ -223,6 +234,15 @@ async def _run(
 
 def _broken_hook(content: str) -> str:
     raise RuntimeError("the hook is broken")
+
+
+@contextmanager
+def _priced(table: PriceTable) -> Iterator[None]:
+    mine, before = replace_prices(table)
+    try:
+        yield
+    finally:
+        restore_prices(mine, before)
 
 
 @contextmanager
