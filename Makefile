@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 PY := $(VENV)/bin/python
 CODE := lovia instrumentation/lovia_otel tests benchmarks dashboards
 
-.PHONY: help setup demo test lint bench dashboards requirements
+.PHONY: help setup demo test lint bench dashboards reference requirements
 
 help:
 	@echo "make demo          a real agent session outgrows its window and is compacted; no key needed"
@@ -15,6 +15,7 @@ help:
 	@echo "make lint          style, formatting, types"
 	@echo "make bench         the benchmarks"
 	@echo "make dashboards    build the Grafana dashboards anew"
+	@echo "make reference     write docs/telemetry-reference.md anew"
 	@echo "make requirements  pin the newest versions of what is used (asks the package index)"
 
 setup:
@@ -40,6 +41,9 @@ bench: setup
 
 dashboards: setup
 	@$(PY) -m dashboards
+
+reference: setup
+	@$(PY) -m tests.meta.reference
 
 requirements: setup
 	@.ci/pin "$(VENV)"

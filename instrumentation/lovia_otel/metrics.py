@@ -181,7 +181,7 @@ STORAGE_METRICS: Final = (
     _bytes(
         names.METRIC_ARCHIVE_SIZE,
         "Bytes that one archive write stored.",
-        *(names.ARCHIVE_STORE, names.ERROR_TYPE),
+        names.ARCHIVE_STORE,
     ),
     _seconds(
         names.METRIC_CHECKPOINT_DURATION,
@@ -191,7 +191,7 @@ STORAGE_METRICS: Final = (
     _bytes(
         names.METRIC_CHECKPOINT_SIZE,
         "Bytes that saving a checkpoint wrote.",
-        *(names.CHECKPOINT_STORE, names.ERROR_TYPE),
+        names.CHECKPOINT_STORE,
     ),
 )
 

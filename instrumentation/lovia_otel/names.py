@@ -4,7 +4,8 @@
 it in development); what has no convention is ``lovia.*``, since custom names under ``gen_ai.`` are
 against the naming rules. Custom *values* of ``gen_ai.operation.name`` are allowed.
 
-The trailing comment of a constant says what it means, with its unit where it has one.
+What each means, with type, unit and an example, is in :mod:`lovia_otel.catalogue`, for metrics in
+:mod:`lovia_otel.metrics`; ``docs/telemetry-reference.md`` shows all of it.
 """
 
 from __future__ import annotations
@@ -37,38 +38,38 @@ OPERATION_PASS: Final = SPAN_PASS
 
 # --- attributes: general ------------------------------------------------------------------------
 
-ERROR_TYPE: Final = "error.type"  # class of the error that ended the operation
-SERVER_ADDRESS: Final = "server.address"  # host of the model's endpoint
-SERVER_PORT: Final = "server.port"  # port of the model's endpoint
-EXCEPTION_TYPE: Final = "exception.type"  # class of a handled exception
-EXCEPTION_MESSAGE: Final = "exception.message"  # its text; only with content capture
+ERROR_TYPE: Final = "error.type"
+SERVER_ADDRESS: Final = "server.address"
+SERVER_PORT: Final = "server.port"
+EXCEPTION_TYPE: Final = "exception.type"
+EXCEPTION_MESSAGE: Final = "exception.message"
 
 # --- attributes: GenAI conventions --------------------------------------------------------------
 
-OPERATION_NAME: Final = "gen_ai.operation.name"  # chat, execute_tool, invoke_agent, compact_context
-PROVIDER_NAME: Final = "gen_ai.provider.name"  # openai, anthropic, ...
-AGENT_NAME: Final = "gen_ai.agent.name"  # the agent that acts
-CONVERSATION_ID: Final = "gen_ai.conversation.id"  # the session's id; absent without a session
-CONVERSATION_COMPACTED: Final = "gen_ai.conversation.compacted"  # true when the view was compacted
-REQUEST_MODEL: Final = "gen_ai.request.model"  # the model that was asked
-REQUEST_STREAM: Final = "gen_ai.request.stream"  # was the answer streamed?
+OPERATION_NAME: Final = "gen_ai.operation.name"
+PROVIDER_NAME: Final = "gen_ai.provider.name"
+AGENT_NAME: Final = "gen_ai.agent.name"
+CONVERSATION_ID: Final = "gen_ai.conversation.id"
+CONVERSATION_COMPACTED: Final = "gen_ai.conversation.compacted"
+REQUEST_MODEL: Final = "gen_ai.request.model"
+REQUEST_STREAM: Final = "gen_ai.request.stream"
 REQUEST_TEMPERATURE: Final = "gen_ai.request.temperature"
 REQUEST_TOP_P: Final = "gen_ai.request.top_p"
-REQUEST_MAX_TOKENS: Final = "gen_ai.request.max_tokens"  # tokens the answer may have
-OUTPUT_TYPE: Final = "gen_ai.output.type"  # text or json
-RESPONSE_MODEL: Final = "gen_ai.response.model"  # the model that answered
+REQUEST_MAX_TOKENS: Final = "gen_ai.request.max_tokens"
+OUTPUT_TYPE: Final = "gen_ai.output.type"
+RESPONSE_MODEL: Final = "gen_ai.response.model"
 RESPONSE_ID: Final = "gen_ai.response.id"
 RESPONSE_FINISH_REASONS: Final = "gen_ai.response.finish_reasons"
-RESPONSE_TIME_TO_FIRST_CHUNK: Final = "gen_ai.response.time_to_first_chunk"  # seconds
-USAGE_INPUT_TOKENS: Final = "gen_ai.usage.input_tokens"  # tokens, cached ones included
-USAGE_OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"  # tokens, reasoning included
-USAGE_CACHE_READ: Final = "gen_ai.usage.cache_read.input_tokens"  # tokens
-USAGE_CACHE_WRITE: Final = "gen_ai.usage.cache_write.input_tokens"  # tokens
-USAGE_REASONING: Final = "gen_ai.usage.reasoning.output_tokens"  # tokens
-TOKEN_MODALITY: Final = "gen_ai.token.modality"  # required on the usage counters
+RESPONSE_TIME_TO_FIRST_CHUNK: Final = "gen_ai.response.time_to_first_chunk"
+USAGE_INPUT_TOKENS: Final = "gen_ai.usage.input_tokens"
+USAGE_OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"
+USAGE_CACHE_READ: Final = "gen_ai.usage.cache_read.input_tokens"
+USAGE_CACHE_WRITE: Final = "gen_ai.usage.cache_write.input_tokens"
+USAGE_REASONING: Final = "gen_ai.usage.reasoning.output_tokens"
+TOKEN_MODALITY: Final = "gen_ai.token.modality"
 TOOL_NAME: Final = "gen_ai.tool.name"
 TOOL_CALL_ID: Final = "gen_ai.tool.call.id"
-TOOL_TYPE: Final = "gen_ai.tool.type"  # always function here
+TOOL_TYPE: Final = "gen_ai.tool.type"
 
 # --- attributes: content, off by default --------------------------------------------------------
 
@@ -77,95 +78,95 @@ OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
 SYSTEM_INSTRUCTIONS: Final = "gen_ai.system_instructions"
 TOOL_CALL_ARGUMENTS: Final = "gen_ai.tool.call.arguments"
 TOOL_CALL_RESULT: Final = "gen_ai.tool.call.result"
-SUMMARY_TEXT: Final = "lovia.compaction.summary.text"  # the summary that a pass produced
+SUMMARY_TEXT: Final = "lovia.compaction.summary.text"
 
 # --- attributes: run, turn, tool ----------------------------------------------------------------
 
 RUN_ID: Final = "lovia.run.id"
-RUN_RESUMED: Final = "lovia.run.resumed"  # did the run continue a saved one?
-RUN_OUTCOME: Final = "lovia.run.outcome"  # see RUN_OUTCOMES
-RUN_TURNS: Final = "lovia.run.turns"  # turns made
-RUN_COMPACTIONS: Final = "lovia.run.compactions"  # passes that changed the view
-RUN_SUMMARY_INPUT_TOKENS: Final = "lovia.run.summary.input_tokens"  # tokens spent by summaries
-RUN_SUMMARY_OUTPUT_TOKENS: Final = "lovia.run.summary.output_tokens"  # tokens spent by summaries
-LINK_TYPE: Final = "lovia.link.type"  # why a span links to another; see LINK_RESUMED_FROM
-TURN_INDEX: Final = "lovia.turn.index"  # from 1
-TURN_TOOL_CALLS: Final = "lovia.turn.tool_calls"  # calls the model made in this turn
-TOOL_RESULT_TOKENS: Final = "lovia.tool.result_tokens"  # tokens, estimated
-TOOL_RESULT_TRUNCATED: Final = "lovia.tool.result_truncated"  # was the result cut to the cap?
-HANDOFF_SOURCE: Final = "lovia.handoff.source"  # the agent that hands over
-HANDOFF_TARGET: Final = "lovia.handoff.target"  # the agent that takes over
-HANDOFF_PENDING: Final = "lovia.handoff.pending"  # fired, not yet applied
-CANCELLATION_REASON: Final = "lovia.cancellation.reason"  # see CANCELLATION_REASONS
-CANCELLATION_CHECKPOINT: Final = "lovia.cancellation.checkpoint"  # the named safe point
-CANCELLATION_CHECKPOINTS: Final = "lovia.cancellation.checkpoints"  # how many were passed
+RUN_RESUMED: Final = "lovia.run.resumed"
+RUN_OUTCOME: Final = "lovia.run.outcome"
+RUN_TURNS: Final = "lovia.run.turns"
+RUN_COMPACTIONS: Final = "lovia.run.compactions"
+RUN_SUMMARY_INPUT_TOKENS: Final = "lovia.run.summary.input_tokens"
+RUN_SUMMARY_OUTPUT_TOKENS: Final = "lovia.run.summary.output_tokens"
+LINK_TYPE: Final = "lovia.link.type"
+TURN_INDEX: Final = "lovia.turn.index"
+TURN_TOOL_CALLS: Final = "lovia.turn.tool_calls"
+TOOL_RESULT_TOKENS: Final = "lovia.tool.result_tokens"
+TOOL_RESULT_TRUNCATED: Final = "lovia.tool.result_truncated"
+HANDOFF_SOURCE: Final = "lovia.handoff.source"
+HANDOFF_TARGET: Final = "lovia.handoff.target"
+HANDOFF_PENDING: Final = "lovia.handoff.pending"
+CANCELLATION_REASON: Final = "lovia.cancellation.reason"
+CANCELLATION_CHECKPOINT: Final = "lovia.cancellation.checkpoint"
+CANCELLATION_CHECKPOINTS: Final = "lovia.cancellation.checkpoints"
 
 # --- attributes: what one model call sends ------------------------------------------------------
 
-INFERENCE_PURPOSE: Final = "lovia.inference.purpose"  # see INFERENCE_PURPOSES
-CONTEXT_VIEW: Final = "lovia.context.view"  # see CONTEXT_VIEWS
-CONTEXT_HISTORY_TOKENS: Final = "lovia.context.history_tokens"  # tokens, nothing compacted
-CONTEXT_REQUEST_TOKENS: Final = "lovia.context.request_tokens"  # tokens that this call sends
-CONTEXT_WINDOW_TOKENS: Final = "lovia.context.window_tokens"  # tokens the model can take
-CONTEXT_SAVED_TOKENS: Final = "lovia.context.saved_tokens"  # min(history, window) - request
-CONTEXT_PREFIX_REUSED: Final = "lovia.context.prefix_reused"  # share of the request, 0 to 1
-CONTEXT_NEW_TOKENS: Final = "lovia.context.new_tokens"  # tokens that came since the last call
-CONTEXT_CACHE_LOST_TOKENS: Final = "lovia.context.cache_lost_tokens"  # that a pass moved
-TOKENS_SOURCE: Final = "lovia.tokens.source"  # see TOKENS_SOURCES
+INFERENCE_PURPOSE: Final = "lovia.inference.purpose"
+CONTEXT_VIEW: Final = "lovia.context.view"
+CONTEXT_HISTORY_TOKENS: Final = "lovia.context.history_tokens"
+CONTEXT_REQUEST_TOKENS: Final = "lovia.context.request_tokens"
+CONTEXT_WINDOW_TOKENS: Final = "lovia.context.window_tokens"
+CONTEXT_SAVED_TOKENS: Final = "lovia.context.saved_tokens"
+CONTEXT_PREFIX_REUSED: Final = "lovia.context.prefix_reused"
+CONTEXT_NEW_TOKENS: Final = "lovia.context.new_tokens"
+CONTEXT_CACHE_LOST_TOKENS: Final = "lovia.context.cache_lost_tokens"
+TOKENS_SOURCE: Final = "lovia.tokens.source"
 
 # --- attributes: money, where prices are known ---------------------------------------------------
 
-COST_CURRENCY: Final = "lovia.cost.currency"  # ISO 4217
-COST_REQUEST: Final = "lovia.cost.request"  # of a turn's model call; of all turns of a run
-COST_SUMMARY: Final = "lovia.cost.summary"  # of a summary's model call; of all of a pass or run
-COST_SAVED: Final = "lovia.cost.saved"  # what the tokens that were not sent would have cost
-COST_INFLATED: Final = "lovia.cost.inflated"  # what the tokens cost that no history has
-COST_CACHE_LOST: Final = "lovia.cost.cache_lost"  # what a pass's cut added to the price of the rest
+COST_CURRENCY: Final = "lovia.cost.currency"
+COST_REQUEST: Final = "lovia.cost.request"
+COST_SUMMARY: Final = "lovia.cost.summary"
+COST_SAVED: Final = "lovia.cost.saved"
+COST_INFLATED: Final = "lovia.cost.inflated"
+COST_CACHE_LOST: Final = "lovia.cost.cache_lost"
 
 # --- attributes: a compaction pass, its stages and folds ----------------------------------------
 
 COMPACTION_POLICY: Final = "lovia.compaction.policy"
-COMPACTION_ID: Final = "lovia.compaction.id"  # of this pass
-COMPACTION_TRIGGER: Final = "lovia.compaction.trigger"  # see TRIGGERS
-COMPACTION_OUTCOME: Final = "lovia.compaction.outcome"  # see PASS_OUTCOMES, STAGE_OUTCOMES
-COMPACTION_REASON: Final = "lovia.compaction.reason"  # most expensive stage that changed something
-COMPACTION_TOKENS_BEFORE: Final = "lovia.compaction.tokens_before"  # tokens of the request
-COMPACTION_TOKENS_AFTER: Final = "lovia.compaction.tokens_after"  # tokens of the request
-COMPACTION_TOKENS_FREED: Final = "lovia.compaction.tokens_freed"  # before - after
-COMPACTION_TOKENS_TARGET: Final = "lovia.compaction.tokens_target"  # tokens the pass aims at
-COMPACTION_TOKENS_MEASURED: Final = "lovia.compaction.tokens_measured"  # tokens, by the provider
+COMPACTION_ID: Final = "lovia.compaction.id"
+COMPACTION_TRIGGER: Final = "lovia.compaction.trigger"
+COMPACTION_OUTCOME: Final = "lovia.compaction.outcome"
+COMPACTION_REASON: Final = "lovia.compaction.reason"
+COMPACTION_TOKENS_BEFORE: Final = "lovia.compaction.tokens_before"
+COMPACTION_TOKENS_AFTER: Final = "lovia.compaction.tokens_after"
+COMPACTION_TOKENS_FREED: Final = "lovia.compaction.tokens_freed"
+COMPACTION_TOKENS_TARGET: Final = "lovia.compaction.tokens_target"
+COMPACTION_TOKENS_MEASURED: Final = "lovia.compaction.tokens_measured"
 COMPACTION_ENTRIES_BEFORE: Final = "lovia.compaction.entries_before"
 COMPACTION_ENTRIES_AFTER: Final = "lovia.compaction.entries_after"
-COMPACTION_STAGES: Final = "lovia.compaction.stages"  # names of the stages that ran, in order
-COMPACTION_STAGE_OUTCOMES: Final = "lovia.compaction.stage_outcomes"  # theirs, in the same order
+COMPACTION_STAGES: Final = "lovia.compaction.stages"
+COMPACTION_STAGE_OUTCOMES: Final = "lovia.compaction.stage_outcomes"
 COMPACTION_STAGE: Final = "lovia.compaction.stage"
-COMPACTION_STAGE_INDEX: Final = "lovia.compaction.stage_index"  # from 0
-COMPACTION_NOTE: Final = "lovia.compaction.note"  # a stage's own one-line remark
-COMPACTION_CHUNKS: Final = "lovia.compaction.chunks"  # chunks planned
-COMPACTION_CHUNKS_FOLDED: Final = "lovia.compaction.chunks_folded"  # chunks summarised
-COMPACTION_SUMMARY_CALLS: Final = "lovia.compaction.summary.calls"  # model calls
-COMPACTION_SUMMARY_INPUT_TOKENS: Final = "lovia.compaction.summary.input_tokens"  # tokens
-COMPACTION_SUMMARY_OUTPUT_TOKENS: Final = "lovia.compaction.summary.output_tokens"  # tokens
+COMPACTION_STAGE_INDEX: Final = "lovia.compaction.stage_index"
+COMPACTION_NOTE: Final = "lovia.compaction.note"
+COMPACTION_CHUNKS: Final = "lovia.compaction.chunks"
+COMPACTION_CHUNKS_FOLDED: Final = "lovia.compaction.chunks_folded"
+COMPACTION_SUMMARY_CALLS: Final = "lovia.compaction.summary.calls"
+COMPACTION_SUMMARY_INPUT_TOKENS: Final = "lovia.compaction.summary.input_tokens"
+COMPACTION_SUMMARY_OUTPUT_TOKENS: Final = "lovia.compaction.summary.output_tokens"
 COMPACTION_IDENTIFIERS_KEPT: Final = "lovia.compaction.identifiers.kept"
 COMPACTION_IDENTIFIERS_TOTAL: Final = "lovia.compaction.identifiers.total"
-COMPACTION_REACTIVE: Final = "lovia.compaction.reactive"  # did a provider's rejection cause it?
-COMPACTION_SKIP_REASON: Final = "lovia.compaction.skip_reason"  # see SKIP_REASONS
-CHUNK_INDEX: Final = "lovia.chunk.index"  # from 0
-CHUNK_PLANNED: Final = "lovia.chunk.planned"  # how many folds the pass plans
-CHUNK_TOKENS: Final = "lovia.chunk.tokens"  # tokens that are folded
+COMPACTION_REACTIVE: Final = "lovia.compaction.reactive"
+COMPACTION_SKIP_REASON: Final = "lovia.compaction.skip_reason"
+CHUNK_INDEX: Final = "lovia.chunk.index"
+CHUNK_PLANNED: Final = "lovia.chunk.planned"
+CHUNK_TOKENS: Final = "lovia.chunk.tokens"
 CHUNK_ENTRIES: Final = "lovia.chunk.entries"
-CHUNK_SUMMARY_TOKENS: Final = "lovia.chunk.summary_tokens"  # tokens of the new summary
-CHUNK_ATTEMPTS: Final = "lovia.chunk.attempts"  # model calls for this fold
-CHUNK_DEGRADED: Final = "lovia.chunk.degraded"  # was an oversized entry split?
+CHUNK_SUMMARY_TOKENS: Final = "lovia.chunk.summary_tokens"
+CHUNK_ATTEMPTS: Final = "lovia.chunk.attempts"
+CHUNK_DEGRADED: Final = "lovia.chunk.degraded"
 
 # --- attributes: archive and checkpoint ---------------------------------------------------------
 
 ARCHIVE_STORE: Final = "lovia.archive.store"
-ARCHIVE_SIZE: Final = "lovia.archive.size"  # bytes
+ARCHIVE_SIZE: Final = "lovia.archive.size"
 ARCHIVE_ENTRIES: Final = "lovia.archive.entries"
-ARCHIVE_REF: Final = "lovia.archive.ref"  # where it was put
+ARCHIVE_REF: Final = "lovia.archive.ref"
 CHECKPOINT_STORE: Final = "lovia.checkpoint.store"
-CHECKPOINT_SIZE: Final = "lovia.checkpoint.size"  # bytes
+CHECKPOINT_SIZE: Final = "lovia.checkpoint.size"
 CHECKPOINT_ENTRIES: Final = "lovia.checkpoint.entries"
 CHECKPOINT_SEQUENCE: Final = "lovia.checkpoint.sequence"
 CHECKPOINT_STATUS: Final = "lovia.checkpoint.status"
@@ -246,18 +247,18 @@ CHUNK_BUCKETS: Final = (0, 1, 2, 4, 8, 16, 32, 64, 128)
 
 # --- log events ---------------------------------------------------------------------------------
 
-EVENT_COMPACTION_STARTED: Final = "lovia.compaction.started"  # INFO
-EVENT_COMPACTION_FOLD: Final = "lovia.compaction.fold"  # DEBUG: a stall can be watched live
-EVENT_CONTEXT_COMPACTED: Final = "lovia.context.compacted"  # INFO: all of a pass's numbers
-EVENT_CONTEXT_MEASURED: Final = "lovia.context.measured"  # INFO: the provider's own count
-EVENT_COMPACTION_EXCEPTION: Final = "lovia.compaction.exception"  # WARN: the run went on
-EVENT_COMPACTION_SKIPPED: Final = "lovia.compaction.skipped"  # DEBUG
-EVENT_RUN_CANCELLED: Final = "lovia.run.cancelled"  # INFO
-EVENT_RUN_RESUMED: Final = RUN_RESUMED  # INFO; one name, two signals
-EVENT_CHECKPOINT_SAVED: Final = "lovia.checkpoint.saved"  # INFO
-EVENT_AGENT_HANDOFF: Final = "lovia.agent.handoff"  # INFO
-EVENT_ARCHIVE_WRITTEN: Final = "lovia.archive.written"  # DEBUG
-EVENT_INFERENCE_DETAILS: Final = "gen_ai.client.inference.operation.details"  # INFO, opt-in
+EVENT_COMPACTION_STARTED: Final = "lovia.compaction.started"
+EVENT_COMPACTION_FOLD: Final = "lovia.compaction.fold"
+EVENT_CONTEXT_COMPACTED: Final = "lovia.context.compacted"
+EVENT_CONTEXT_MEASURED: Final = "lovia.context.measured"
+EVENT_COMPACTION_EXCEPTION: Final = "lovia.compaction.exception"
+EVENT_COMPACTION_SKIPPED: Final = "lovia.compaction.skipped"
+EVENT_RUN_CANCELLED: Final = "lovia.run.cancelled"
+EVENT_RUN_RESUMED: Final = RUN_RESUMED  # one name, two signals
+EVENT_CHECKPOINT_SAVED: Final = "lovia.checkpoint.saved"
+EVENT_AGENT_HANDOFF: Final = "lovia.agent.handoff"
+EVENT_ARCHIVE_WRITTEN: Final = "lovia.archive.written"
+EVENT_INFERENCE_DETAILS: Final = "gen_ai.client.inference.operation.details"
 
 # --- vocabularies -------------------------------------------------------------------------------
 

@@ -177,5 +177,9 @@ async def _load(store: Checkpointer, run_id: str) -> RunSnapshot | None:
         if saved is None:
             return None
         saved = saved.checked()
-        scope.settle(entries=len(saved.entries), status=saved.outcome or saved.status)
+        scope.settle(
+            entries=len(saved.entries),
+            sequence=saved.log.sequence if saved.log is not None else None,
+            status=saved.outcome or saved.status,
+        )
     return saved

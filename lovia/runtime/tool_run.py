@@ -11,7 +11,7 @@ from lovia import events
 from lovia.errors import InvalidToolArguments, RunCancelled, ToolError
 from lovia.runtime.tool_result import ToolOutcome, render
 from lovia.transcript.entries import text_of
-from lovia_otel import tool_scope
+from lovia_otel import ToolScope, tool_scope
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -52,6 +52,7 @@ async def run_tool(
             await begin()
             outcome = await _outcome(run, tool, call, args)
             take(outcome)
+        _tell_handoff(run, tool, scope)
         scope.settle(
             result_tokens=await anyio.to_thread.run_sync(run.log.tokens_of, outcome.entry),
             truncated=outcome.truncated,
@@ -61,6 +62,14 @@ async def run_tool(
             tool_arguments=lambda: call.arguments, tool_result=lambda: outcome.entry.output
         )
     return outcome
+
+
+def _tell_handoff(run: RunState, tool: Tool, scope: ToolScope) -> None:
+    """Say on the call's span where it hands over to, if it does."""
+    fired = run.handoff.pending
+    if fired is not None and fired.tool_name == tool.name:
+        source, target = run.active.agent.name, fired.target.name
+        scope.handoff(source=source, target=target, pending=True)
 
 
 async def tell_completed(run: RunState, call: ToolCallEntry, outcome: ToolOutcome) -> None:

@@ -206,7 +206,7 @@ WORK: Final[tuple[Callable[[Path], Awaitable[None]], ...]] = (
 
 async def everything(folder: Path) -> None:
     """Do all of it, one after the other; `folder` is where archives are."""
-    with _priced(_PRICES):
+    with priced():
         for work in WORK:
             await work(folder)
 
@@ -237,7 +237,8 @@ def _broken_hook(content: str) -> str:
 
 
 @contextmanager
-def _priced(table: PriceTable) -> Iterator[None]:
+def priced(table: PriceTable = _PRICES) -> Iterator[None]:
+    """Have the fleet's models at these prices."""
     mine, before = replace_prices(table)
     try:
         yield

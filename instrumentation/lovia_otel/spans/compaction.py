@@ -153,7 +153,7 @@ class PassScope(Scope):
             trigger=self.trigger,
             tokens_before=self.tokens_before,
             tokens_target=self.tokens_target,
-            actor=_actor(self),
+            actor=actor_of(self),
             at=logs.Moment(self._context, self._started),
         )
 
@@ -164,7 +164,7 @@ class PassScope(Scope):
         self._note(self._till.facts())
         self._measure_pass(seconds)
         logs.context_compacted(
-            facts={**self._facts, **_actor(self).facts(), **self._reactive()},
+            facts={**self._facts, **actor_of(self).facts(), **self._reactive()},
             content=self._content,
             at=logs.Moment(self._context),
         )
@@ -190,9 +190,12 @@ def current_pass() -> PassScope | None:
     return found if isinstance(found, PassScope) else None
 
 
-def _actor(scope: PassScope) -> logs.Actor:
+def actor_of(scope: PassScope | None) -> logs.Actor:
+    """Return whom the events of a pass are about: its agent, and the run that is current."""
     run = current_run()
     run_id = run.run_id if run is not None else None
+    if scope is None:
+        return logs.Actor(run_id=run_id)
     return logs.Actor(agent=scope.agent, run_id=run_id, session_id=scope.session_id)
 
 

@@ -9,7 +9,7 @@ from opentelemetry.context import create_key, get_value
 
 from lovia_otel import logs, names
 from lovia_otel.spans._scope import Scope, settles
-from lovia_otel.spans.compaction import current_pass
+from lovia_otel.spans.compaction import actor_of, current_pass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,6 +81,7 @@ class FoldScope(Scope):
             planned=self.planned,
             input_tokens=self._input_tokens,
             output_tokens=self._output_tokens,
+            actor=actor_of(self._pass),
             at=logs.Moment(self._context),
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lovia_otel import logs, names
 from lovia_otel.facts import clean_text
 from lovia_otel.spans._scope import Scope, settles
-from lovia_otel.spans.compaction import current_pass
+from lovia_otel.spans.compaction import actor_of, current_pass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,6 +85,7 @@ class StageScope(Scope):
             str(self._facts[names.ERROR_TYPE]) if self._handled is None else self._handled,
             pass_id=self._pass.pass_id if self._pass is not None else None,
             stage=self.stage,
+            actor=actor_of(self._pass),
             at=logs.Moment(self._context),
         )
 

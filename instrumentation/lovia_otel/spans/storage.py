@@ -9,6 +9,7 @@ from opentelemetry.trace import SpanKind
 
 from lovia_otel import content, logs, names
 from lovia_otel.spans._scope import Scope, settles
+from lovia_otel.spans.compaction import actor_of, current_pass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,13 +45,18 @@ class ArchiveScope(Scope):
     def _start(self) -> Mapping[str, object]:
         return {names.ARCHIVE_STORE: self.store, names.ARCHIVE_ENTRIES: self.entries}
 
+    def _opened(self) -> None:
+        self._pass = current_pass()
+
     def _measure(self, seconds: float) -> None:
         self._record(names.METRIC_ARCHIVE_DURATION, seconds)
         self._record(names.METRIC_ARCHIVE_SIZE, self._facts.get(names.ARCHIVE_SIZE))
         if self._error is None:
             self._tell()
         elif self._failed:  # a pass goes on without its archive
-            logs.compaction_exception(self._error, at=logs.Moment(self._context))
+            logs.compaction_exception(
+                self._error, actor=actor_of(self._pass), at=logs.Moment(self._context)
+            )
 
     def _tell(self) -> None:
         size, ref = self._facts.get(names.ARCHIVE_SIZE), self._ref
@@ -59,6 +65,7 @@ class ArchiveScope(Scope):
             size=size if isinstance(size, int) else None,
             entries=self.entries,
             ref=(lambda: ref) if ref is not None else None,
+            actor=actor_of(self._pass),
             at=logs.Moment(self._context),
         )
 
@@ -73,13 +80,22 @@ class CheckpointScope(Scope):
 
     @settles
     def settle(
-        self, *, size: int | None = None, entries: int | None = None, status: str | None = None
+        self,
+        *,
+        size: int | None = None,
+        entries: int | None = None,
+        sequence: int | None = None,
+        status: str | None = None,
     ) -> None:
-        """Hand over the bytes and entries that were written or read, and the run's saved status."""
+        """Hand over the bytes and entries that were written or read, and the run's saved status.
+
+        ``sequence`` is which checkpoint it was, where only the load tells.
+        """
         self._note(
             {
                 names.CHECKPOINT_SIZE: size,
                 names.CHECKPOINT_ENTRIES: entries,
+                names.CHECKPOINT_SEQUENCE: sequence,
                 names.CHECKPOINT_STATUS: status,
             }
         )

@@ -114,6 +114,7 @@ class Pass:
             tokens_target=facts.limits.target,
             window_tokens=facts.limits.window,
             history_tokens=facts.history,
+            tokens_source=facts.size.source,
         )
 
     async def _run_stage(self, index: int, stage: ContextStage) -> None:

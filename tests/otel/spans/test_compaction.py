@@ -218,6 +218,8 @@ def test_a_handled_failure_of_a_stage_is_an_event(telemetry: Telemetry) -> None:
         stage.settle(outcome="failed", error=ValueError("secret"))
     event = telemetry.events[names.EVENT_COMPACTION_EXCEPTION]
     assert dict(event.attributes or {}) == {
+        names.AGENT_NAME: "a",
+        names.CONVERSATION_ID: "s",
         names.COMPACTION_ID: "p1",
         names.COMPACTION_STAGE: "one",
         names.EXCEPTION_TYPE: "ValueError",
@@ -240,6 +242,8 @@ def test_a_fold_tells_of_itself_with_what_its_calls_spent(telemetry: Telemetry) 
                 chat.settle(input_tokens=10, output_tokens=3)
     event = telemetry.events[names.EVENT_COMPACTION_FOLD]
     assert dict(event.attributes or {}) == {
+        names.AGENT_NAME: "a",
+        names.CONVERSATION_ID: "s",
         names.COMPACTION_ID: "p1",
         names.CHUNK_INDEX: 1,
         names.CHUNK_PLANNED: 4,
