@@ -14,11 +14,16 @@ from typing import Any
 
 import anyio
 
-from tests.meta.documents import Snippet, snippets
+from tests.meta.documents import Snippet, files, snippets
 
 
 def run_document(document: Path) -> None:
-    """Run the snippets of `document` in one namespace; those marked `no-run` are only compiled."""
+    """Run the snippets of `document` in one namespace; those marked `no-run` are only compiled.
+
+    The files that it shows lie where they run.
+    """
+    for name, text in files(document).items():
+        Path(name).write_text(text, encoding="utf-8")
     program = types.ModuleType("__main__")
     sys.modules["__main__"] = program  # where pickles and dataclasses look for what is defined here
     for snippet in snippets(document):

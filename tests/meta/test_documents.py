@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.meta.documents import documents, snippets
+from tests.meta.documents import documents, files, snippets
 from tests.meta.snippets import compile_snippet, run_code
 from tests.paths import REPO
 
@@ -45,6 +45,14 @@ def test_the_fences_of_documents_are_read_rightly(tmp_path: Path) -> None:
     )
     found = [(s.line, s.text, s.no_run) for s in snippets(page)]
     assert found == [(9, "a = 1\n", "needs a key"), (13, "b = 2\n", None)]
+
+
+def test_a_file_that_a_document_shows_is_there_for_its_snippets(tmp_path: Path) -> None:
+    """A block behind a comment that names a file is that file; one without is only read."""
+    page = tmp_path / "page.md"
+    page.write_text("<!-- file: a.toml -->\n```toml\na = 1\n```\n\n```toml\nb = 1\n```\n")
+    assert files(page) == {"a.toml": "a = 1\n"}
+    assert snippets(page) == []
 
 
 def test_a_failing_snippet_fails(tmp_path: Path) -> None:
