@@ -17,8 +17,17 @@ import lovia
 import lovia_otel
 from lovia import Agent, Runner
 from lovia.testing import ScriptedProvider, text
-from lovia_otel import LoviaInstrumentor, MissingInstrumentationError, names, read_recording
+from lovia_otel import (
+    LoviaInstrumentor,
+    MissingInstrumentationError,
+    Price,
+    PriceTable,
+    PriceTableError,
+    names,
+    read_recording,
+)
 from lovia_otel.foreign.lovia09.patches import Patches
+from lovia_otel.prices.current import current_prices
 from tests.paths import REPO
 
 if TYPE_CHECKING:
@@ -42,6 +51,22 @@ async def test_our_own_line_gets_no_second_layer(telemetry: Telemetry) -> None:
     await Runner.run(Agent(name="a", model=ScriptedProvider([text("end")])), "go")
     spans = sorted(span.name for span in telemetry.exported.get_finished_spans())
     assert spans == ["agent_turn", "chat scripted", "invoke_agent a"]
+
+
+def test_prices_hold_while_it_is_instrumented(tmp_path: Path) -> None:
+    """They are in force from `instrument` to `uninstrument`; a bad table instruments nothing."""
+    table = PriceTable("EUR", {"p": {"m": Price(1, 1, 1, 1)}})
+    before = current_prices()
+    LoviaInstrumentor().instrument(prices=table)
+    prices = current_prices()
+    assert prices is not None
+    assert prices.source is table
+    LoviaInstrumentor().uninstrument()
+    assert current_prices() is before
+    with pytest.raises(PriceTableError):
+        LoviaInstrumentor().instrument(prices=tmp_path / "none.toml")
+    assert not LoviaInstrumentor().is_instrumented_by_opentelemetry
+    assert current_prices() is before
 
 
 @pytest.mark.usefixtures("_instrumented")

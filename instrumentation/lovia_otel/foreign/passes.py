@@ -7,10 +7,11 @@ A wrapper around a foreign policy does nothing but this::
         observed.settle(view)
     return view
 
-The span is open while the policy works, so that its model calls are below it. What it made of the
-messages is told from their sizes before and after: larger is ``inflated``, the same messages are
-``noop``. An exception makes the pass ``failed`` or ``cancelled``, and goes on. Without an SDK
-nothing is measured at all.
+What the policy made of the messages is told from their sizes before and after: larger is
+``inflated``, the same messages are ``noop``. An exception makes the pass ``failed`` or
+``cancelled``, and goes on. A policy that was asked and had nothing to do leaves no span; one that
+did something, and be it in vain, does, and its model calls are below it. Without an SDK nothing is
+measured at all.
 """
 
 from __future__ import annotations
@@ -23,13 +24,18 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from opentelemetry import context as otel_context
+from opentelemetry.trace import Span, get_current_span, set_span_in_context
+
 from lovia_otel import names, providers, recorded
 from lovia_otel.facts import clean
 from lovia_otel.foreign.about import PassAbout, PassSpent
+from lovia_otel.foreign.late import LateSpan
 from lovia_otel.foreign.sizes import Measure, Size, safely, same, size_from_bytes
 from lovia_otel.guard import guarded
 from lovia_otel.recorded import view_key
 from lovia_otel.spans import PassScope, StageScope, pass_scope, stage_scope
+from lovia_otel.spans.compaction import within_pass
 from lovia_otel.spans.run import current_run
 
 if TYPE_CHECKING:
@@ -68,8 +74,8 @@ class ObservedPass:
         measure: returns the size of a list of messages; where it fails, bytes are counted.
         subject: the policy. A pass inside a pass of the same subject (one that calls itself, or
             is observed twice) records nothing.
-        lazy: leave the span away unless a :meth:`stage` begins, something changed or failed: for
-            policies that are asked at each model call and seldom act.
+        lazy: only a :meth:`stage`, a change or a failure makes a span: for policies whose stages
+            are in reach. Else a span of anybody's that begins while the policy works does, too.
         history: the messages as if nothing was ever compacted, for a policy that starts from an
             earlier view of them; ``None``: ``before``.
         started: :func:`now` of an earlier time at which a lazy pass began.
@@ -100,6 +106,7 @@ class ObservedPass:
         self._size = self._after = _UNKNOWN
         self.history: Size = _UNKNOWN
         self._scope: PassScope | None = None
+        self._unopened: PassScope | None = None
         self._stages: list[str] = []
         self._active = ExitStack()
         self._token: Token[ObservedPass | None] | None = None
@@ -118,8 +125,6 @@ class ObservedPass:
         if self.live:
             self._started = self._started or now()
             self._note_before()
-            if not self._lazy:
-                self._open()
             self._step_in()
         return self
 
@@ -217,6 +222,7 @@ class ObservedPass:
             self._size, self._after = sizes
         else:
             self._after = self._size if self._is_given(after) else self._request(after)
+        told = outcome is not None
         if outcome is None:
             larger = (self._size.minus(self._after) or 0) < 0
             outcome = names.NOOP if not changed else names.INFLATED if larger else names.COMPACTED
@@ -224,7 +230,7 @@ class ObservedPass:
         self._returned = True
         self._spent += spent
         recorded.views.add(view_key(self._before, after))
-        if changed:
+        if changed or told:
             self._open()
         if self._last_stage is not None:
             self._settle_last_stage(self._last_stage, changed=changed)
@@ -233,7 +239,7 @@ class ObservedPass:
 
     @property
     def opened(self) -> bool:
-        """Has the pass a span by now? One that is not lazy always has."""
+        """Has the pass a span by now?"""
         return self._scope is not None
 
     # --- steps ---
@@ -242,8 +248,8 @@ class ObservedPass:
     def _step_in(self) -> None:
         if self.live:
             self._token = _current.set(self)
-            if self._scope is not None and not self._lazy:
-                self._active.enter_context(self._scope.active())
+            if not self._lazy:
+                self._active.enter_context(self._current_in(self._scope or self._made()))
 
     @guarded
     def _step_out(self) -> None:
@@ -286,12 +292,40 @@ class ObservedPass:
         )
         self._last.close()
 
+    @contextmanager
+    def _current_in(self, scope: PassScope) -> Iterator[None]:
+        """Have what begins in the block below the pass, which begins with it if it has not yet."""
+        span = LateSpan(self._begin)
+        token = otel_context.attach(within_pass(scope, set_span_in_context(span)))
+        try:
+            yield
+        finally:
+            otel_context.detach(token)
+
+    def _begin(self) -> Span | None:
+        """Return the pass's span, which begins now at the latest; none when it is over."""
+        if self.live:
+            self._open()
+        if self._scope is None:
+            return None
+        with self._scope.active():
+            return get_current_span()
+
     @guarded
     def _open(self) -> None:
-        if self._scope is not None:
-            return
+        if self._scope is None:
+            self._scope = self._made()
+            self._scope.backdate(*(self._started or now()))
+            self._scope.open()
+
+    def _made(self) -> PassScope:
+        if self._unopened is None:
+            self._unopened = self._new_scope()
+        return self._unopened
+
+    def _new_scope(self) -> PassScope:
         about = self.about
-        self._scope = pass_scope(
+        return pass_scope(
             policy=about.policy,
             trigger=about.trigger,
             pass_id=secrets.token_hex(8),
@@ -306,13 +340,12 @@ class ObservedPass:
             history_tokens=self.history.tokens if about.per_call else None,
             tokens_source=self._size.source,
         )
-        self._scope.backdate(*(self._started or now()))
-        self._scope.open()
 
     @guarded
     def _conclude(self, error: BaseException | None) -> None:
-        if error is not None:
+        if error is not None or any(vars(self._spent).values()):
             self._open()
+        if error is not None:
             self._settled.pop("outcome", None)
         elif not self._settled:
             self._settled["outcome"] = names.NOOP

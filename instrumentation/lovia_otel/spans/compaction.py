@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from opentelemetry.context import create_key, get_value
+from opentelemetry.context import Context, create_key, get_value, set_value
 
 from lovia_otel import logs, names, recorded
 from lovia_otel.spans._charging import Till
@@ -47,6 +47,7 @@ class PassScope(Scope):
 
     def __post_init__(self) -> None:
         self._till = Till()
+        self._ran: list[tuple[str, str]] = []
 
     def charge(self, purpose: str, amount: float, currency: str) -> None:
         """Add what a summary's model call cost."""
@@ -145,7 +146,6 @@ class PassScope(Scope):
         }
 
     def _opened(self) -> None:
-        self._ran: list[tuple[str, str]] = []
         recorded.passes.add(self.pass_id)
         logs.compaction_started(
             pass_id=self.pass_id,
@@ -188,6 +188,11 @@ def current_pass() -> PassScope | None:
     """Return the innermost pass that has a scope here."""
     found = get_value(_PASS)
     return found if isinstance(found, PassScope) else None
+
+
+def within_pass(scope: PassScope, context: Context) -> Context:
+    """Return a context in which a pass is under way, though its span may not have begun yet."""
+    return set_value(_PASS, scope, context)
 
 
 def actor_of(scope: PassScope | None) -> logs.Actor:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from opentelemetry import context as otel_context
 from opentelemetry.trace import StatusCode, get_current_span
 
 from lovia_otel import names
 from lovia_otel.foreign.passes import ObservedPass, PassAbout, PassSpent
 from lovia_otel.foreign.sizes import Size, size_by
+from lovia_otel.spans.compaction import current_pass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tests.otel.conftest import Telemetry
 
@@ -33,16 +35,15 @@ def _observe(before: list[str], after: list[str], **options: Any) -> None:
     ("after", "outcome", "freed"),
     [
         (WORDS[1:], names.COMPACTED, 2),
-        (list(WORDS), names.NOOP, 0),
         ([*WORDS, "a summary of all of it"], names.INFLATED, -6),
         (["two one", *WORDS[1:]], names.COMPACTED, 0),
     ],
-    ids=["smaller", "same", "larger", "rewritten"],
+    ids=["smaller", "larger", "rewritten"],
 )
 def test_the_outcome_follows_from_sizes_and_identity(
     telemetry: Telemetry, after: list[str], outcome: str, freed: int
 ) -> None:
-    """Larger is inflated, the same messages are a noop, everything else is compacted."""
+    """Larger is inflated, everything else that differs is compacted."""
     _observe(WORDS, after)
     attributes = telemetry.attributes(names.SPAN_PASS)
     assert attributes[names.COMPACTION_OUTCOME] == outcome
@@ -100,13 +101,84 @@ def test_a_stage_opens_a_lazy_pass_around_itself(telemetry: Telemetry) -> None:
     assert telemetry.attributes(names.SPAN_PASS)[names.COMPACTION_STAGES] == ("snip",)
 
 
-def test_what_is_called_inside_an_eager_pass_is_below_it(telemetry: Telemetry) -> None:
-    """The pass's span is current while the policy works, and no longer."""
-    with ObservedPass(WORDS, about=ABOUT) as observed:
-        inside = get_current_span().get_span_context().span_id
+def test_a_pass_without_anything_to_do_leaves_no_span(telemetry: Telemetry) -> None:
+    """Being asked and changing nothing is no pass; the sizes of the call are told all the same."""
+    about = PassAbout(policy="Trimmer", window_tokens=5, per_call=True)
+    _observe(WORDS, list(WORDS), about=about)
+    assert not telemetry.spans
+    assert not telemetry.events
+    assert telemetry.points(names.METRIC_COMPACTION_DURATION) == []
+    assert telemetry.total(names.METRIC_REQUEST_SIZE) == 6
+
+
+def test_what_begins_inside_a_pass_is_below_it(telemetry: Telemetry) -> None:
+    """Work in vain is a pass that did nothing, around the work, in the trace that is under way."""
+    tracer = telemetry.tracer_provider.get_tracer("app")
+    with tracer.start_as_current_span("app"), ObservedPass(WORDS, about=ABOUT) as observed:
+        with tracer.start_as_current_span("ask a model"):
+            assert current_pass() is not None
         observed.settle(WORDS)
-    assert inside == telemetry.spans[names.SPAN_PASS].get_span_context().span_id  # type: ignore[union-attr]
+    app, asked = telemetry.spans["app"], telemetry.spans["ask a model"]
+    whole = telemetry.spans[names.SPAN_PASS]
+    assert asked.parent == whole.get_span_context()
+    assert whole.parent == app.get_span_context()
+    assert whole.start_time <= asked.start_time  # type: ignore[operator]
+    assert telemetry.attributes(names.SPAN_PASS)[names.COMPACTION_OUTCOME] == names.NOOP
+    assert names.EVENT_COMPACTION_STARTED in telemetry.events
     assert not get_current_span().get_span_context().is_valid
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda span: span.set_attribute("k", 1),
+        lambda span: span.set_attributes({"k": 1}),
+        lambda span: span.add_event("e"),
+        lambda span: span.add_link(span.get_span_context()),
+        lambda span: span.set_status(StatusCode.ERROR),
+        lambda span: span.record_exception(ValueError("no")),
+    ],
+    ids=["attribute", "attributes", "event", "link", "status", "exception"],
+)
+def test_what_a_policy_writes_on_its_span_is_there(
+    telemetry: Telemetry, write: Callable[[Any], None]
+) -> None:
+    """Code that writes on the current span writes on the pass, as if it had been open all along."""
+    with ObservedPass(WORDS, about=ABOUT) as observed:
+        assert get_current_span().is_recording()
+        write(get_current_span())
+        observed.settle(WORDS)
+    span = telemetry.spans[names.SPAN_PASS]
+    written = [
+        (span.attributes or {}).get("k") == 1,
+        *(span.events, span.links, span.status.status_code is StatusCode.ERROR),
+    ]
+    assert any(written)
+
+
+def test_a_context_that_outlives_its_pass_begins_none(telemetry: Telemetry) -> None:
+    """A task that goes on when the policy has returned has the span outside for its parent."""
+    tracer = telemetry.tracer_provider.get_tracer("app")
+    with tracer.start_as_current_span("app"):
+        with ObservedPass(WORDS, about=ABOUT) as observed:
+            kept = otel_context.get_current()
+            observed.settle(WORDS)
+        tracer.start_span("later", context=kept).end()
+    app, later = telemetry.spans["app"], telemetry.spans["later"]
+    assert later.parent == app.get_span_context()
+    assert names.SPAN_PASS not in telemetry.spans
+
+
+@pytest.mark.parametrize(
+    "told", [{"outcome": names.NOOP}, {"spent": PassSpent(summary_input_tokens=9)}]
+)
+def test_a_pass_that_its_policy_tells_of_has_a_span(
+    telemetry: Telemetry, told: dict[str, Any]
+) -> None:
+    """An outcome of the policy's own, or tokens that it spent, are something to tell."""
+    with ObservedPass(WORDS, about=ABOUT) as observed:
+        observed.settle(WORDS, **told)
+    assert telemetry.attributes(names.SPAN_PASS)[names.COMPACTION_OUTCOME] == names.NOOP
 
 
 def test_a_pass_inside_a_pass_of_the_same_policy_records_nothing(telemetry: Telemetry) -> None:
@@ -122,7 +194,7 @@ def test_a_pass_inside_a_pass_of_the_same_policy_records_nothing(telemetry: Tele
         outer.settle(WORDS[1:])
     passes = telemetry.exported.get_finished_spans()
     outcomes = [(span.attributes or {})[names.COMPACTION_OUTCOME] for span in passes]
-    assert outcomes == [names.NOOP, names.COMPACTED]
+    assert outcomes == [names.COMPACTED]
 
 
 def test_a_policy_per_call_tells_the_sizes_of_the_call(telemetry: Telemetry) -> None:
