@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _COLUMN: Final = 66  # pixels of one of Grafana's 24 columns
 _ROW: Final = 30  # pixels of one of its rows
-_PADDING: Final = 24  # pixels of a panel that its picture cannot use, on both sides together
+_PADDING: Final = 26  # pixels of a panel that its picture cannot use, on both sides together
 _HEAD: Final = 44  # the same, for its title
 
 

@@ -97,12 +97,10 @@ class Environment:
                 return
             say(f"making an environment with {', '.join(self.requirements)}")
             shutil.rmtree(self.folder, ignore_errors=True)
-            _run([sys.executable, "-m", "venv", "--without-pip", str(self.folder)])
-            install = [*_uv(), "install", "--python", str(self.python)]
-            _run([*install, *self._wanted()])
+            make_environment(self.folder, *self._wanted())
             if self.installed:
                 editable = ("--editable", str(REPO / "instrumentation"))
-                _run([*install, "--no-deps", "--no-build-isolation", *editable])
+                install(self.folder, "--no-deps", "--no-build-isolation", *editable)
             ready.touch()
 
     def _tests_alone(self) -> Path:
@@ -157,9 +155,17 @@ def _pinned(name: str) -> str:
     return found[1]
 
 
-def _uv() -> list[str]:
+def make_environment(folder: Path, *requirements: str) -> None:
+    """Make an environment that holds some packages; raises as :meth:`Environment.make` does."""
+    _run([sys.executable, "-m", "venv", "--without-pip", str(folder)])
+    install(folder, *requirements)
+
+
+def install(folder: Path, *arguments: str) -> None:
+    """Install into an environment; raises as :meth:`Environment.make` does."""
     beside = Path(sys.executable).with_name("uv")
-    return [str(beside if beside.exists() else "uv"), "pip"]
+    uv = str(beside if beside.exists() else "uv")
+    _run([uv, "pip", "install", "--python", str(folder / "bin" / "python"), *arguments])
 
 
 def _run(command: list[str]) -> None:
