@@ -92,6 +92,7 @@ class Scope(ABC):
     _failed: bool = False  # by an error; a cancellation is none
     _span: Span | None = None
     _context: Context | None = None
+    _around: Context | None = None  # what was current when it was opened
     _token: Token[Context] | None = None
     _instruments: Instruments | None = None
     _started: int = 0  # nanoseconds since the epoch
@@ -147,6 +148,19 @@ class Scope(ABC):
         token = self._attach()
         try:
             yield self
+        finally:
+            _detach(token)
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """Make current inside the ``with`` block what was current when the scope was opened.
+
+        This is for work in the middle of an operation that is not part of it, such as telling
+        somebody how it goes.
+        """
+        token = None if self._around is None else otel_context.attach(self._around)
+        try:
+            yield
         finally:
             _detach(token)
 
@@ -234,6 +248,7 @@ class Scope(ABC):
             return
         self._facts = clean(self._start())
         self._content = {}
+        self._around = otel_context.get_current()
         if not self._started:
             self._started, self._clock = time.time_ns(), time.perf_counter_ns()
         self.live = True
