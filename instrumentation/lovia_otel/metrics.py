@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from lovia_otel import names
+from lovia_otel._forking import renew_in_child
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -272,6 +273,11 @@ class Instruments:
         self._metrics = {metric.name: metric for metric in METRICS}
         self._instruments = {metric.name: _create(meter, metric) for metric in METRICS}
         self._seen: dict[str, set[str]] = {}
+        self.begin_anew()
+        renew_in_child(self)
+
+    def begin_anew(self) -> None:
+        """Have a lock that nobody holds, in a forked process."""
         self._lock = threading.Lock()
 
     def record(

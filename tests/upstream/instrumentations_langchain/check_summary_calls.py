@@ -108,10 +108,10 @@ def test_a_framework_s_instrumentation_records_each_call_once(
         assert run(way) == 2
     assert len(calls(telemetry)) == 2
     about = facts(telemetry, names.SPAN_PASS)
-    assert about[names.SUMMARY_CALLS] == 1
-    assert about[names.SUMMARY_INPUT_TOKENS] > 0
+    assert about[names.COMPACTION_SUMMARY_CALLS] == 1
+    assert about[names.COMPACTION_SUMMARY_INPUT_TOKENS] > 0
     told = telemetry.events[names.EVENT_COMPACTION_FOLD].attributes or {}
-    assert told[names.SUMMARY_INPUT_TOKENS] == about[names.SUMMARY_INPUT_TOKENS]
+    assert told[names.COMPACTION_SUMMARY_INPUT_TOKENS] == about[names.COMPACTION_SUMMARY_INPUT_TOKENS]
 
 
 @each_way
