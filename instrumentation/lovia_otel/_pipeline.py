@@ -5,31 +5,29 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from lovia_otel._closing import Closer
 from lovia_otel._console import SpanTreePrinter
+from lovia_otel._exporting import ForkedReader, RenewedExporter, SharedLines
+from lovia_otel._forking import renew_in_child
 from lovia_otel.errors import ConfigurationError, MissingSdkError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from pathlib import Path
-
-    from opentelemetry.sdk._logs.export import LogRecordExporter
-    from opentelemetry.sdk.metrics.export import MetricExporter
-    from opentelemetry.sdk.trace.export import SpanExporter
 
     from lovia_otel._settings import Settings, Signal
 
@@ -49,9 +47,9 @@ _DISTRIBUTIONS: Final = {
 class Exporters:
     """One exporter for each signal that goes to a destination."""
 
-    spans: SpanExporter | None
-    metrics: MetricExporter | None
-    logs: LogRecordExporter | None
+    spans: Any
+    metrics: Any
+    logs: Any
 
     def only(self, signals: Collection[Signal]) -> Exporters:
         """Return those of the given signals."""
@@ -62,6 +60,20 @@ class Exporters:
         )
 
 
+@dataclass
+class _Parts:
+    """What a pipeline is made of, beside its providers."""
+
+    files: ExitStack
+    exporters: list[RenewedExporter] = field(default_factory=list)
+    readers: list[ForkedReader] = field(default_factory=list)
+
+    def renewed(self, make: Callable[[], Any]) -> RenewedExporter:
+        """Return an exporter that a forked process has anew."""
+        self.exporters.append(RenewedExporter(make))
+        return self.exporters[-1]
+
+
 class Pipeline:
     """The providers of one configuration, and what is closed after them."""
 
@@ -70,16 +82,17 @@ class Pipeline:
         tracer_provider: TracerProvider,
         meter_provider: MeterProvider,
         logger_provider: LoggerProvider,
-        files: ExitStack,
+        parts: _Parts,
     ) -> None:
         self.tracer_provider = tracer_provider
         self.meter_provider = meter_provider
         self.logger_provider = logger_provider
-        self._files = files
+        self._parts = parts
         self._lock = threading.Lock()
         providers = (tracer_provider, meter_provider, logger_provider)
         self._open = len(providers)
         self._closers = [Closer(partial(self._close, provider)) for provider in providers]
+        _follow_forks(self)  # after the SDK's own followers, which were added with the providers
 
     def flush(self, seconds: float) -> bool:
         """Export what is waiting; ``False`` when that took longer than ``seconds`` or failed."""
@@ -98,6 +111,33 @@ class Pipeline:
             closer.ask()
         return all(closer.wait(deadline - time.monotonic()) for closer in self._closers)
 
+    def hold(self) -> None:
+        """Hold still for a fork."""
+        for reader in self._parts.readers:
+            reader.hold()
+
+    def go_on(self) -> None:
+        """Go on after a fork, in the process that forked."""
+        for reader in self._parts.readers:
+            reader.go_on()
+
+    def begin_anew(self) -> None:
+        """Go on in a forked process: with connections of its own, and counting from nothing.
+
+        The SDK itself starts its threads again, and forgets spans and events that were waiting.
+        """
+        self._lock = threading.Lock()
+        readers = self._parts.readers
+        for reader in readers:
+            reader.leave()
+            self.meter_provider.remove_metric_reader(reader)
+        for exporter in self._parts.exporters:
+            exporter.renew()
+        # In place: the provider ends and flushes those of the list that it was given.
+        readers[:] = [ForkedReader(reader.exporter) for reader in readers]
+        for reader in readers:
+            self.meter_provider.add_metric_reader(reader)
+
     def _close(self, provider: TracerProvider | MeterProvider | LoggerProvider) -> None:
         """Shut one provider down; the last one to finish, even if late, closes the file."""
         try:
@@ -107,7 +147,24 @@ class Pipeline:
                 self._open -= 1
                 last = self._open == 0
             if last:
-                self._files.close()
+                self._parts.files.close()
+
+
+def _follow_forks(pipeline: Pipeline) -> None:
+    """Have a pipeline told of forks, as long as it lives."""
+    if not hasattr(os, "register_at_fork"):
+        return
+
+    def tell(method: weakref.WeakMethod[Callable[[], None]]) -> None:
+        alive = method()
+        if alive is not None:
+            alive()
+
+    os.register_at_fork(
+        before=partial(tell, weakref.WeakMethod(pipeline.hold)),
+        after_in_parent=partial(tell, weakref.WeakMethod(pipeline.go_on)),
+        after_in_child=partial(tell, weakref.WeakMethod(pipeline.begin_anew)),
+    )
 
 
 def build(settings: Settings) -> Pipeline:
@@ -118,34 +175,34 @@ def build(settings: Settings) -> Pipeline:
         ConfigurationError: the file cannot be opened.
     """
     with ExitStack() as files:
+        parts = _Parts(files)
         destinations = []
         # The file comes first: it must not wait behind a receiver that is down.
         if settings.file is not None:
-            destinations.append(_file(settings.file, files))
+            destinations.append(_file(settings.file, parts))
         if settings.otlp:
-            destinations.append(_otlp(settings).only(settings.otlp))
-        pipeline = _providers(settings, destinations, files.pop_all())
-    if settings.console:
-        printer = BatchSpanProcessor(SpanTreePrinter(), schedule_delay_millis=_PRINT_EVERY)
-        pipeline.tracer_provider.add_span_processor(printer)
-    return pipeline
+            destinations.append(_otlp(settings, parts).only(settings.otlp))
+        parts.files = files.pop_all()
+    return _providers(settings, destinations, parts)
 
 
-def _providers(settings: Settings, destinations: list[Exporters], files: ExitStack) -> Pipeline:
+def _providers(settings: Settings, destinations: list[Exporters], parts: _Parts) -> Pipeline:
     resource = _resource(settings)
     # Our own exit hook shuts them down, in order and before the file closes.
     tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
     loggers = LoggerProvider(resource=resource, shutdown_on_exit=False)
-    readers = []
     for exporters in destinations:
         if exporters.spans is not None:
             tracers.add_span_processor(BatchSpanProcessor(exporters.spans))
         if exporters.metrics is not None:
-            readers.append(PeriodicExportingMetricReader(exporters.metrics))
+            parts.readers.append(ForkedReader(exporters.metrics))
         if exporters.logs is not None:
             loggers.add_log_record_processor(BatchLogRecordProcessor(exporters.logs))
-    meters = MeterProvider(metric_readers=readers, resource=resource, shutdown_on_exit=False)
-    return Pipeline(tracers, meters, loggers, files)
+    if settings.console:
+        printer: Any = parts.renewed(SpanTreePrinter)
+        tracers.add_span_processor(BatchSpanProcessor(printer, schedule_delay_millis=_PRINT_EVERY))
+    meters = MeterProvider(metric_readers=parts.readers, resource=resource, shutdown_on_exit=False)
+    return Pipeline(tracers, meters, loggers, parts)
 
 
 def _resource(settings: Settings) -> Resource:
@@ -158,7 +215,7 @@ def _resource(settings: Settings) -> Resource:
 # --- OTLP over the network ---
 
 
-def _otlp(settings: Settings) -> Exporters:
+def _otlp(settings: Settings, parts: _Parts) -> Exporters:
     """Make the exporters of the protocol; without an endpoint they read their own variables."""
     package = _PACKAGES[settings.protocol]
     try:
@@ -169,7 +226,9 @@ def _otlp(settings: Settings) -> Exporters:
         raise _missing(_DISTRIBUTIONS[settings.protocol]) from error
     at = partial(_signal_endpoint, settings)
     return Exporters(
-        spans(endpoint=at("traces")), metrics(endpoint=at("metrics")), logs(endpoint=at("logs"))
+        parts.renewed(lambda: spans(endpoint=at("traces"))),
+        parts.renewed(lambda: metrics(endpoint=at("metrics"))),
+        parts.renewed(lambda: logs(endpoint=at("logs"))),
     )
 
 
@@ -190,51 +249,28 @@ def _missing(distribution: str) -> MissingSdkError:
 # --- OTLP JSON lines into a file ---
 
 
-def _file(path: Path, files: ExitStack) -> Exporters:
+def _file(path: Path, parts: _Parts) -> Exporters:
     try:
         from opentelemetry.exporter.otlp.json.file import FileMetricExporter, FileSpanExporter
         from opentelemetry.exporter.otlp.json.file._log_exporter import FileLogExporter
     except ImportError as error:
         raise _missing("opentelemetry-exporter-otlp-json-file") from error
-    stream: Any = _SharedLines(files.enter_context(_open(path)))
+    lines: Any = SharedLines(_open(path))
+    parts.files.callback(lines.close)
+    renew_in_child(lines)
     return Exporters(
-        FileSpanExporter(stream=stream),
-        FileMetricExporter(stream=stream),
-        FileLogExporter(stream=stream),
+        parts.renewed(lambda: FileSpanExporter(stream=lines)),
+        parts.renewed(lambda: FileMetricExporter(stream=lines)),
+        parts.renewed(lambda: FileLogExporter(stream=lines)),
     )
 
 
-def _open(path: Path) -> IO[str]:
+def _open(path: Path) -> int:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _PRIVATE)
+        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _PRIVATE)
     except OSError as error:
         raise ConfigurationError(
             f"cannot write telemetry to {path}: {error.strerror}",
             hint="give configure() a file in a folder that can be written",
         ) from error
-    return os.fdopen(descriptor, "a", encoding="utf-8")
-
-
-class _SharedLines:
-    """One file for the exporters of three signals, each of which writes from its own thread.
-
-    An exporter hands over a whole line a call, so one lock a call keeps the lines whole.
-    """
-
-    def __init__(self, stream: IO[str]) -> None:
-        self._stream = stream
-        self._lock = threading.Lock()
-        self.write: Callable[[str], int] = self._locked(stream.write)
-        self.flush: Callable[[], None] = self._locked(stream.flush)
-
-    @property
-    def closed(self) -> bool:
-        return self._stream.closed
-
-    def _locked(self, method: Any) -> Any:
-        def call(*args: Any) -> Any:
-            with self._lock:
-                return method(*args)
-
-        return call

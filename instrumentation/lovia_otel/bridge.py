@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import os
 import queue
 import threading
 import time
@@ -26,6 +25,7 @@ from typing import Final
 from opentelemetry import context as otel_context
 
 from lovia_otel import names, providers
+from lovia_otel._forking import renew_in_child
 from lovia_otel._telling import Passes, Telling, telling
 from lovia_otel.guard import drop
 from lovia_otel.logs import Moment
@@ -53,6 +53,7 @@ class EventBridge:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         _bridges.add(self)
+        renew_in_child(self)
 
     def __call__(self, event: object, ctx: object = None) -> None:
         """Take what ``event`` tells. Never blocks, never raises, and returns nothing.
@@ -138,11 +139,4 @@ def _tell(waiting: queue.Queue[_Item]) -> None:
         waiting.task_done()
 
 
-def _after_fork() -> None:
-    for bridge in list(_bridges):
-        bridge.begin_anew()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 atexit.register(flush_bridges, 2.0)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from opentelemetry import _logs, metrics, trace
 
+from lovia_otel._forking import renew_in_child
 from lovia_otel._settings import (
     Capture,
     Destinations,
@@ -44,14 +45,15 @@ _log = logging.getLogger("lovia_otel")
 class TelemetryHandle:
     """Telemetry that is set up. Keep it to flush or to end it; it also ends at process exit.
 
-    As a context manager it ends at the end of the ``with`` block.
+    As a context manager it ends at the end of the ``with`` block. In a forked process it goes on by
+    itself, counting from nothing; a child that leaves by ``os._exit`` has to :meth:`flush` before.
     """
 
     def __init__(self, settings: Settings, pipeline: Pipeline) -> None:
         self.settings = settings
         self._pipeline = pipeline
-        self._lock = threading.Lock()
         self._ended = False
+        self.begin_anew()
         self._providers = Providers(
             pipeline.tracer_provider, pipeline.meter_provider, pipeline.logger_provider
         )
@@ -60,6 +62,12 @@ class TelemetryHandle:
         self._previous_content = set_content(self._content)
         self._prices, self._previous_prices = replace_prices(settings.prices)
         atexit.register(self.shutdown)
+        renew_in_child(self)
+        _follow_processes(self)
+
+    def begin_anew(self) -> None:
+        """Have a lock that nobody holds, in a forked process."""
+        self._lock = threading.Lock()
 
     @property
     def ended(self) -> bool:
@@ -120,11 +128,23 @@ class TelemetryHandle:
         self.shutdown()
 
 
+def _follow_processes(handle: TelemetryHandle) -> None:
+    """End telemetry with each forked process of ``multiprocessing``, which skips exit hooks."""
+    from multiprocessing.util import Finalize, register_after_fork  # takes long to import
+
+    register_after_fork(handle, lambda ours: Finalize(None, ours.shutdown, exitpriority=0))
+
+
 class _Current:
     """The configuration in force, if any."""
 
     def __init__(self) -> None:
         self.handle: TelemetryHandle | None = None
+        self.begin_anew()
+        renew_in_child(self)
+
+    def begin_anew(self) -> None:
+        """Have a lock that nobody holds, in a forked process."""
         self.lock = threading.Lock()
 
 

@@ -43,14 +43,12 @@ def clean_text(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def _fact(value: object) -> Fact | None:
-    if isinstance(value, bool):
-        return value
     if isinstance(value, str):
         return clean_text(str(value))
+    if isinstance(value, bool | float):
+        return value
     if isinstance(value, int):
         return max(-_INT64, min(_INT64, int(value)))
-    if isinstance(value, float):
-        return value
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return tuple(clean_text(str(item)) for item in value[:MAX_ITEMS]) or None
     return clean_text(str(value))

@@ -10,15 +10,23 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
+from opentelemetry.metrics import Histogram
+
 from lovia_otel import names
+from lovia_otel._forking import renew_in_child
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from opentelemetry.context import Context
-    from opentelemetry.metrics import Counter, Histogram, Meter, UpDownCounter
+    from opentelemetry.metrics import Counter, Meter, UpDownCounter
 
     from lovia_otel.facts import Fact
+
+    Write = Callable[[float, dict[str, Fact], Context | None], None]
+    Picked = dict[
+        tuple[tuple[str, ...], bool], dict[str, Fact]
+    ]  # by keys and with constants or not
 
 MAX_VALUES_PER_KEY: Final = 100  # distinct texts that one attribute key may have on metrics
 
@@ -269,9 +277,13 @@ class Instruments:
     """The instruments of one meter, and the bound on the texts that their attributes take."""
 
     def __init__(self, meter: Meter) -> None:
-        self._metrics = {metric.name: metric for metric in METRICS}
-        self._instruments = {metric.name: _create(meter, metric) for metric in METRICS}
+        self._metrics = {metric.name: (metric, _writer(meter, metric)) for metric in METRICS}
         self._seen: dict[str, set[str]] = {}
+        self.begin_anew()
+        renew_in_child(self)
+
+    def begin_anew(self) -> None:
+        """Have a lock that nobody holds, in a forked process."""
         self._lock = threading.Lock()
 
     def record(
@@ -280,20 +292,28 @@ class Instruments:
         value: object,
         facts: Mapping[str, Fact],
         context: Context | None = None,
+        picked: Picked | None = None,
     ) -> None:
         """Record ``value`` on the metric called ``name``, with those facts that belong on it.
 
         An unknown value (``None``) and a negative one on a counter or histogram record nothing:
         an SDK drops negatives too, but logs each of them. ``context`` holds the span that an
-        exemplar points at.
+        exemplar points at. ``picked`` is kept by a caller that records several metrics of the same
+        facts: many of them have the same attributes.
         """
         if not isinstance(value, int | float):
             return
-        metric = self._metrics[name]
-        instrument = self._instruments[name]
-        attributes = self._pick(metric, facts)
-        if metric.kind == "updown" or value >= 0:
-            _write(instrument, value, attributes, context)
+        metric, write = self._metrics[name]
+        if value < 0 and metric.kind != "updown":
+            return
+        if picked is None:
+            write(value, self._pick(metric, facts), context)
+            return
+        alike = (metric.attributes, bool(metric.constant))
+        attributes = picked.get(alike)
+        if attributes is None:
+            attributes = picked[alike] = self._pick(metric, facts)
+        write(value, attributes, context)
 
     def _pick(self, metric: Metric, facts: Mapping[str, Fact]) -> dict[str, Fact]:
         picked: dict[str, Fact] = dict(metric.constant)
@@ -329,12 +349,7 @@ def _create(meter: Meter, metric: Metric) -> Counter | Histogram | UpDownCounter
     )
 
 
-def _write(
-    instrument: Counter | Histogram | UpDownCounter,
-    value: float,
-    attributes: dict[str, Fact],
-    context: Context | None,
-) -> None:
+def _writer(meter: Meter, metric: Metric) -> Write:
     # The API's instrument classes share no method name: a histogram records, the others add.
-    write = getattr(instrument, "record", None) or instrument.add  # type: ignore[union-attr]
-    write(value, attributes, context)
+    instrument = _create(meter, metric)
+    return instrument.record if isinstance(instrument, Histogram) else instrument.add

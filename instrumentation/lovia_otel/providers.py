@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from opentelemetry import _logs, metrics, trace
 
 from lovia_otel import names
+from lovia_otel._forking import renew_in_child
 from lovia_otel.metrics import Instruments
 
 if TYPE_CHECKING:
@@ -87,6 +88,11 @@ class _PerProvider(Generic[P, T]):
     def __init__(self, make: Callable[[P], T | None]) -> None:
         self._make = make
         self._made: tuple[P, T | None] | None = None
+        self.begin_anew()
+        renew_in_child(self)
+
+    def begin_anew(self) -> None:
+        """Have a lock that nobody holds, in a forked process."""
         self._lock = threading.Lock()
 
     def of(self, provider: P) -> T | None:

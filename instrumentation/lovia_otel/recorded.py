@@ -10,6 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from lovia_otel import providers
+from lovia_otel._forking import renew_in_child
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -23,6 +24,11 @@ class _Recent:
     def __init__(self) -> None:
         self._keys: dict[Hashable, None] = {}
         self._providers = providers.current()
+        self.begin_anew()
+        renew_in_child(self)
+
+    def begin_anew(self) -> None:
+        """Have a lock that nobody holds, in a forked process."""
         self._lock = threading.Lock()
 
     def add(self, key: Hashable) -> None:

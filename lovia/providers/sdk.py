@@ -15,6 +15,7 @@ from lovia.providers.base import ModelSettings
 from lovia.providers.clients import close_clients, load_sdk, shared_client
 from lovia.providers.failures import failure_of, whole_answer
 from lovia.providers.sse import json_events
+from lovia_otel.neighbours import unobserved
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Hashable, Iterable, Mapping, Sequence
@@ -155,7 +156,7 @@ class SDKProvider(ABC):
             request = await anyio.to_thread.run_sync(self._prepare, *asked)
             client = await self._client()
             # In a worker thread, as an SDK imports a part of itself when that is first asked for.
-            resource = await anyio.to_thread.run_sync(self._resource, client)
+            resource = await anyio.to_thread.run_sync(self._unread, client)
             async with resource.create(**request.arguments) as response:
                 await self._check_is_stream(response.http_response)
                 async with aclosing(json_events(response.http_response)) as events:
@@ -211,6 +212,20 @@ class SDKProvider(ABC):
     def _client_options(self) -> dict[str, Any]:
         return {}
 
+    def _unread(self, client: Any) -> Any:
+        """Return the part of a client whose ``create`` opens an answer without reading it.
+
+        Each call has its ``chat`` span already, so instrumentations of the SDK are left out. Some
+        of them also expect an answer that the SDK has read, and break a run over one that is not.
+        """
+        resource = self._resource(client)
+        method = resource.create
+        create = unobserved(method)
+        if create is not method:
+            resource = type(resource)(client)  # the other one is the client's for good
+            resource.create = create
+        return resource.with_streaming_response
+
     @abstractmethod
     def _known_window(self) -> int | None: ...
 
@@ -225,7 +240,7 @@ class SDKProvider(ABC):
 
     @abstractmethod
     def _resource(self, client: Any) -> Any:
-        """Return the part of a client whose ``create`` opens an answer without reading it."""
+        """Return the part of a client whose ``create`` sends requests."""
 
 
 def setting(given: str | None, *variables: str) -> str | None:

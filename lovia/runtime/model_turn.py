@@ -96,7 +96,8 @@ async def _call(run: RunState, request: ModelRequest, reply: ModelReply) -> None
                         first = first or time.perf_counter() - started
                         run.checkpoint("model_stream")
                         reply.feed(delta)
-                        await _tell(run, delta)
+                        with scope.outside():  # what hooks do is no part of the model call
+                            await _tell(run, delta)
         finally:
             _settle(run, reply, scope, first)
             _show(scope, request, reply)

@@ -15,7 +15,12 @@ EXTRAS = ("openai", "anthropic", "rich", "jinja2", "cyclopts", "opentelemetry.sd
 HEAVY = (*EXTRAS, "opentelemetry.exporter", "opentelemetry.instrumentation", "tiktoken", "sqlite3")
 
 # Modules below these need an extra as soon as they are imported; the package above them does not.
-NEED_AN_EXTRA = ("lovia.cli.", "lovia_otel._pipeline", "lovia_otel._console")
+NEED_AN_EXTRA = (
+    "lovia.cli.",
+    "lovia_otel._pipeline",
+    "lovia_otel._console",
+    "lovia_otel._exporting",
+)
 
 # Modules that use asyncio beside anyio, each for a reason that stands in the module.
 USE_ASYNCIO = {"lovia.runtime.background", "lovia.runtime.wakeup"}

@@ -126,6 +126,14 @@ _LANGCHAIN = ("langchain==1.5.2", "langchain-core==1.8.3", "langgraph==1.2.24")
 
 _AUTO = ("opentelemetry-distro", "opentelemetry-instrumentation", "hatchling", "editables")
 
+# What runs our runtime beside other instrumentations.
+_SDKS = ("openai==3.57.0", "anthropic==2.14.0")
+_RUNTIME = ("pydantic", "tiktoken", "opentelemetry-instrumentation")
+_GENAI = "opentelemetry-instrumentation-genai"
+_INFERENCE = "openinference-instrumentation"
+_HTTP = "opentelemetry-instrumentation-httpx==0.66b2"
+_LANGCHAIN_SDKS = (*_LANGCHAIN, *_SDKS, "langchain-openai==1.7.4")
+
 # The first requirement names the environment. Of each framework, the current version is first.
 ENVIRONMENTS = (
     Environment("langchain", _LANGCHAIN),
@@ -143,6 +151,58 @@ ENVIRONMENTS = (
     Environment("openai_agents", ("openai-agents==0.10.0", "openai==2.21.0")),
     Environment("lovia_09", ("lovia==0.9.119",), _AUTO, installed=True),
     Environment("lovia_09", ("lovia==0.9.0",), _AUTO, installed=True),
+    Environment(
+        "instrumentations",
+        (f"{_GENAI}-openai==1.3b0", f"{_GENAI}-anthropic==1.3b0", _HTTP, *_SDKS),
+        _RUNTIME,
+    ),
+    Environment(
+        "instrumentations",
+        (
+            *(f"{_GENAI}-openai==1.2b0", f"{_GENAI}-anthropic==1.2b0", _HTTP),
+            *("opentelemetry-util-genai==1.2b0", _SDKS[0], "anthropic==1.17.0"),
+        ),
+        _RUNTIME,
+    ),
+    Environment(
+        "instrumentations",
+        (
+            *("opentelemetry-instrumentation-openai-v2==2.4b0", _HTTP),
+            *("opentelemetry-util-genai==0.4b0", "openai==2.54.0", _SDKS[1]),
+        ),
+        _RUNTIME,
+    ),
+    Environment(
+        "instrumentations",
+        (
+            "opentelemetry-instrumentation-openai==0.62.4",
+            *("opentelemetry-instrumentation-anthropic==0.62.4", _HTTP, *_SDKS),
+        ),
+        _RUNTIME,
+    ),
+    Environment(
+        "instrumentations",
+        (f"{_INFERENCE}-openai==0.1.66", f"{_INFERENCE}-anthropic==3.1.0", _HTTP, *_SDKS),
+        _RUNTIME,
+    ),
+    Environment(
+        "instrumentations_langchain",
+        (f"{_GENAI}-langchain==1.3b0", f"{_GENAI}-openai==1.3b0", *_LANGCHAIN_SDKS),
+        _RUNTIME,
+    ),
+    Environment(
+        "instrumentations_langchain",
+        (
+            "opentelemetry-instrumentation-langchain==0.62.4",
+            *("opentelemetry-instrumentation-openai==0.62.4", *_LANGCHAIN_SDKS),
+        ),
+        _RUNTIME,
+    ),
+    Environment(
+        "instrumentations_langchain",
+        (f"{_INFERENCE}-langchain==0.1.80", f"{_INFERENCE}-openai==0.1.66", *_LANGCHAIN_SDKS),
+        _RUNTIME,
+    ),
 )
 
 

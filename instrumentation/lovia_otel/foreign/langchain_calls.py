@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 import types
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from lovia_otel import names
+from lovia_otel import names, neighbours
 from lovia_otel.foreign.passes import PassSpent, current_pass
 from lovia_otel.foreign.sizes import Measure, Size
 from lovia_otel.foreign.twins import quietly
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from lovia_otel.foreign.passes import ObservedPass
+    from lovia_otel.spans import FoldScope
 
 SUMMARIZATION: Final = "summarization"  # what the stage that writes a summary is called
 
@@ -53,7 +54,7 @@ def summary_of(messages: Sequence[Any], measure: Measure) -> Iterator[Summary]:
     size = _measured(measure, messages)
     index, observed.folds = observed.folds, observed.folds + 1
     with fold_scope(index=index, tokens=size.tokens, entries=size.entries) as fold:
-        with _model_calls(observed) as calls:
+        with _model_calls(observed, fold) as calls:
             yield summary
         fold.settle(summary_tokens=calls.output_tokens, attempts=calls.count or None)
         observed.tell_summary(lambda: str(summary.text))
@@ -65,30 +66,40 @@ def _measured(measure: Measure, messages: Sequence[Any]) -> Size:
 
 
 @contextmanager
-def _model_calls(observed: ObservedPass) -> Iterator[Calls]:
+def _model_calls(observed: ObservedPass, fold: FoldScope) -> Iterator[Calls]:
     """Record each model call inside the ``with`` block, and add what it spent to the pass."""
-    calls = Calls(observed)
+    calls = Calls(observed, fold)
     token = _heard.set(_handler(calls))
     try:
-        yield calls
+        with nullcontext() if calls.elsewhere else neighbours.silenced():
+            yield calls
     finally:
         _heard.reset(token)
         calls.end()
 
 
 class Calls:
-    """The model calls of one summary: those under way by LangChain's run id, and how many began."""
+    """The model calls of one summary: those under way by LangChain's run id, and how many began.
 
-    def __init__(self, observed: ObservedPass) -> None:
+    Where an instrumentation of LangChain makes a span of each call (``elsewhere``), none is made
+    here: then only what it spent is added to the pass.
+    """
+
+    def __init__(self, observed: ObservedPass, fold: FoldScope) -> None:
         self.count: int = 0
         self.output_tokens: int | None = None  # of the last call that answered
+        self.elsewhere: bool = _recorded_elsewhere()
         self._observed = observed
-        self._open: dict[Any, ChatScope] = {}
+        self._fold = fold
+        self._open: dict[Any, ChatScope | None] = {}
 
     @guarded
     def begin(self, run_id: Any, metadata: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         """Open the span of a call."""
         self.count += 1
+        if self.elsewhere:
+            self._open[run_id] = None
+            return
         model = metadata.get("ls_model_name") or options.get("model")
         scope = chat_scope(
             provider=str(metadata.get("ls_provider") or names.OTHER),
@@ -100,39 +111,56 @@ class Calls:
             temperature=metadata.get("ls_temperature"),
             max_tokens=metadata.get("ls_max_tokens"),
         )
-        self._open[run_id] = scope.open()
+        with self._fold.active():  # somebody else's handler may have left a span of its own
+            self._open[run_id] = scope.open()
 
     @guarded
     def finish(self, run_id: Any, result: Any) -> None:
         """End the span of a call with what the provider reported."""
-        scope = self._open.pop(run_id, None)
-        if scope is None:
+        if run_id not in self._open:
             return
+        scope = self._open.pop(run_id)
         try:
             spent = _settle(scope, result)
         finally:
-            scope.close()
+            if scope is not None:
+                scope.close()
+        if scope is None:
+            self._fold.spend(spent.summary_input_tokens, spent.summary_output_tokens)
         self.output_tokens = spent.summary_output_tokens
         self._observed.spend(spent)
 
     @guarded
     def fail(self, run_id: Any, error: BaseException) -> None:
         """End the span of a call that raised."""
-        scope = self._open.pop(run_id, None)
+        if run_id not in self._open:
+            return
+        self._observed.spend(PassSpent(summary_calls=1))
+        scope = self._open.pop(run_id)
         if scope is not None:
-            self._observed.spend(PassSpent(summary_calls=1))
             scope.close(error)
 
     def end(self) -> None:
         """End what nobody ended: a cancelled call is not always told of."""
         for scope in self._open.values():
-            scope.close()
+            if scope is not None:
+                scope.close()
         self._open.clear()
 
 
-def _settle(scope: ChatScope, result: Any) -> PassSpent:
+def _settle(scope: ChatScope | None, result: Any) -> PassSpent:
     message = getattr(result.generations[0][0], "message", None)
     usage = getattr(message, "usage_metadata", None) or {}
+    if scope is not None:
+        _tell(scope, message, usage)
+    return PassSpent(
+        summary_calls=1,
+        summary_input_tokens=usage.get("input_tokens"),
+        summary_output_tokens=usage.get("output_tokens"),
+    )
+
+
+def _tell(scope: ChatScope, message: Any, usage: Mapping[str, Any]) -> None:
     about = getattr(message, "response_metadata", None) or {}
     cached = usage.get("input_token_details") or {}
     scope.settle(
@@ -145,11 +173,13 @@ def _settle(scope: ChatScope, result: Any) -> PassSpent:
         response_id=getattr(message, "id", None),
         finish_reason=about.get("finish_reason") or about.get("stop_reason"),
     )
-    return PassSpent(
-        summary_calls=1,
-        summary_input_tokens=usage.get("input_tokens"),
-        summary_output_tokens=usage.get("output_tokens"),
-    )
+
+
+@quietly(default=False)
+def _recorded_elsewhere() -> bool:
+    """Tell whether an instrumentation of LangChain listens: it adds itself to every manager."""
+    manager = import_module("langchain_core.callbacks").CallbackManager(handlers=[])
+    return any(map(neighbours.is_one, (*manager.handlers, *manager.inheritable_handlers)))
 
 
 @quietly(None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import time
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, ClassVar, Concatenate, ParamSpec, Self, TypeVar
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, ClassVar, Concatenate, Final, ParamSpec, Self, TypeVar
 
 from opentelemetry import context as otel_context
 from opentelemetry.trace import Link, Span, SpanKind, StatusCode, Tracer, set_span_in_context
@@ -26,13 +26,14 @@ from lovia_otel.guard import drop, guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from contextvars import Token
     from types import TracebackType
 
     from opentelemetry.context import Context
     from opentelemetry.util.types import AnyValue
 
-    from lovia_otel.metrics import Instruments
+    from lovia_otel.metrics import Instruments, Picked
 
 # What an operation settled itself says more than the exception that ended it.
 _SETTLED_WINS = (names.ERROR_TYPE, names.RUN_OUTCOME, names.COMPACTION_OUTCOME)
@@ -92,8 +93,10 @@ class Scope(ABC):
     _failed: bool = False  # by an error; a cancellation is none
     _span: Span | None = None
     _context: Context | None = None
+    _around: Context | None = None  # what was current when it was opened
     _token: Token[Context] | None = None
     _instruments: Instruments | None = None
+    _picked: Picked | None = None  # attributes of metrics that were recorded
     _started: int = 0  # nanoseconds since the epoch
     _clock: int = 0  # nanoseconds, monotonic
     _facts: Facts
@@ -149,6 +152,14 @@ class Scope(ABC):
             yield self
         finally:
             _detach(token)
+
+    def outside(self) -> AbstractContextManager[None]:
+        """Make current inside the ``with`` block what was current when the scope was opened.
+
+        This is for work in the middle of an operation that is not part of it, such as telling
+        somebody how it goes.
+        """
+        return _HERE if self._around is None else _Current(self._around)
 
     def close(self, error: BaseException | None = None) -> None:
         """End the span and record the metrics; ``error`` is the exception that ended the work."""
@@ -220,7 +231,7 @@ class Scope(ABC):
     def _record(self, metric: str, value: object) -> None:
         """Record one metric with this scope's facts, its exemplar pointing at this span."""
         if self._instruments is not None:
-            self._instruments.record(metric, value, self._facts, self._context)
+            self._instruments.record(metric, value, self._facts, self._context, self._picked)
 
     # --- steps, each guarded alone so that one that fails does not take the others with it ---
 
@@ -234,6 +245,7 @@ class Scope(ABC):
             return
         self._facts = clean(self._start())
         self._content = {}
+        self._around = otel_context.get_current()
         if not self._started:
             self._started, self._clock = time.time_ns(), time.perf_counter_ns()
         self.live = True
@@ -297,6 +309,7 @@ class Scope(ABC):
 
     @guarded
     def _report(self, seconds: float) -> None:
+        self._picked = {}  # no fact changes from here on
         self._measure(seconds)
 
     @guarded
@@ -304,6 +317,24 @@ class Scope(ABC):
         # The end is start plus monotonic time, so that the span lasts as long as the metric says.
         if self._span is not None:
             self._span.end(self._started + int(seconds * 1e9))
+
+
+class _Current:
+    """Makes a context the current one; a generator would cost more, and this runs often."""
+
+    __slots__ = ("_context", "_token")
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def __enter__(self) -> None:
+        self._token = otel_context.attach(self._context)
+
+    def __exit__(self, *_: object) -> None:
+        otel_context.detach(self._token)
+
+
+_HERE: Final = nullcontext()
 
 
 def _detach(token: Token[Context] | None) -> None:

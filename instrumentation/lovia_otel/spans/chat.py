@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from opentelemetry.trace import SpanKind
 
-from lovia_otel import content, logs, names
+from lovia_otel import content, logs, names, neighbours
 from lovia_otel.facts import clean_text
 from lovia_otel.guard import guarded
 from lovia_otel.prices.bill import lost_tokens
@@ -148,6 +148,7 @@ class ChatScope(Scope):
 
     def _opened(self) -> None:
         self._fold, self._pass, self._run = current_fold(), current_pass(), current_run()
+        self._context = neighbours.claimed(self._context)
 
     def _measure(self, seconds: float) -> None:
         facts = self._facts

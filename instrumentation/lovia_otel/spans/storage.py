@@ -31,13 +31,14 @@ class ArchiveScope(Scope):
     def settle(self, *, ref: str | None = None, size: int | None = None) -> None:
         """Hand over where it was put and how many bytes that took.
 
-        A path can name people and projects, and an address can hold a signature: without content
-        capture only the last part of the path is kept.
+        A path can name people and projects, and an address can hold a signature: the whole of it
+        is content, and without content capture only the last part of the path is kept.
         """
         self._ref = ref
-        if ref is not None and not content.capture_mode().on_spans:
-            ref = _last_part(ref)
-        self._note({names.ARCHIVE_REF: ref, names.ARCHIVE_SIZE: size})
+        self._note({names.ARCHIVE_SIZE: size})
+        if ref is not None:
+            self._note({names.ARCHIVE_REF: _last_part(ref)})
+            self._take_content(names.ARCHIVE_REF, lambda: ref, content.capture_mode())
 
     def _name(self) -> str:
         return names.SPAN_ARCHIVE

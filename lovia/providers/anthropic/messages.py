@@ -171,7 +171,7 @@ class AnthropicProvider(SDKProvider):
         return {"format": {"type": "json_schema", "schema": reduced(wanted["schema"])}}
 
     def _resource(self, client: Any) -> Any:
-        return client.messages.with_streaming_response
+        return client.messages
 
     def _is_own(self, thought: ReasoningEntry) -> bool:
         """Tell whether this server can read it: the vendor by its signature, others as it is."""

@@ -118,7 +118,7 @@ class OpenAIChatProvider(SDKProvider):
         )
 
     def _resource(self, client: Any) -> Any:
-        return client.chat.completions.with_streaming_response
+        return client.chat.completions
 
     def _is_own(self, thought: ReasoningEntry) -> bool:
         """Tell whether this server's model thought it, in this protocol, and takes it back."""

@@ -110,7 +110,7 @@ class OpenAIResponsesProvider(SDKProvider):
         )
 
     def _resource(self, client: Any) -> Any:
-        return client.responses.with_streaming_response
+        return client.responses
 
     def _is_own(self, thought: ReasoningEntry) -> bool:
         """Tell whether this server can read it; a thought that is not encrypted was never sent."""
