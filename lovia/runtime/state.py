@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from lovia.errors import BudgetExceeded
@@ -162,6 +163,14 @@ class RunState:
     def readmit_call(self) -> None:
         """Take a call back that has to be looked at again when the run is resumed."""
         self._count_call(-1)
+
+    def key_of(self, position: int) -> str:
+        """Return the idempotency key of a call, by its position among the run's own entries.
+
+        When the run first started is part of it: a run that was begun anew makes other calls.
+        """
+        name = f"{self.ctx.run_id}\n{self.started_at!r}\n{position}"
+        return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     def progress(self) -> RunProgress:
         """Return how far the run is, as it is saved."""

@@ -170,6 +170,44 @@ async def test_a_callback_that_was_not_reached_is_called_later(where: str, make:
     assert (result.output, called) == ("b here", ["handoff"])
 
 
+async def test_a_note_outlives_a_life_in_which_an_earlier_call_begins() -> None:
+    """Of two calls the later one had begun when the process died, twice: it never runs again.
+
+    The store has no log of calls, so the notes are in its heads. What it holds when a tool runs is
+    what a process leaves that is killed there.
+    """
+    store, hooks, first_may_begin = Plain(), AgentHooks(), anyio.Event()
+    ran: list[int] = []
+    left: list[Any] = []
+
+    @hooks.on(events.ToolCallStarted)
+    async def hold_back(event: events.ToolCallStarted, _ctx: Any) -> None:
+        if event.call.arguments == '{"a": 1}':
+            await first_may_begin.wait()
+
+    @tool
+    async def note(a: int) -> int:
+        """Note."""
+        ran.append(a)
+        left.append(store.runs["r"])
+        first_may_begin.set()
+        return a
+
+    def agent(*script: Any) -> Agent[Any]:
+        return scripted(*script, tools=[note], hooks=hooks)
+
+    await saved_run(agent(batch(("note", {"a": 1}), ("note", {"a": 2})), text("ok")), store)
+    assert ran == [2, 1]
+    store.runs["r"] = left[0]  # killed in the second call, before the first had begun
+    await saved_run(agent(text("ok")), store)
+    assert ran == [2, 1, 1]
+    store.runs["r"] = left[-1]  # killed in the first call
+    _, result = await saved_run(agent(text("ok")), store)
+    assert ran == [2, 1, 1]
+    told = [entry.output for entry in result.entries if isinstance(entry, ToolResultEntry)]
+    assert [("interrupted" in output) for output in told] == [True, True]
+
+
 @pytest.mark.parametrize("what", ["agent", "target", "ambiguous"])
 async def test_agents_are_found_by_name_or_refused(what: str) -> None:
     """When the graph does not lead to the agent any more, or to several, an error says so."""
