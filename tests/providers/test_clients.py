@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+from contextlib import suppress
 from typing import Any
 
 import anyio
 import pytest
 
+from lovia import Agent
 from lovia.errors import ProviderError, UserError
 from lovia.providers.clients import close_clients, load_sdk, shared_client
 from lovia.providers.openai import OpenAIChatProvider
 from tests.notation import U
 from tests.paths import REPO
 from tests.providers.support import CHAT, COMPATIBLE, MESSAGES, RESPONSES, WIRES, Wire, ask, serving
-from tests.providers.wire.script import says
+from tests.providers.wire.script import Failure, says
 from tests.providers.wire.server import WireServer
 
 
@@ -79,6 +82,26 @@ def test_each_event_loop_has_its_own_client() -> None:
         assert [anyio.run(once, provider, backend=b) for b in ("asyncio", "trio", "asyncio")] == [
             "Yes."
         ] * 3
+
+
+@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
+@pytest.mark.parametrize("answer", [says("Yes."), Failure(500, {})], ids=["answer", "error"])
+def test_run_sync_leaves_no_connection_open(wire: Wire, answer: Any) -> None:
+    """The event loop of `run_sync` ends with it, so what was opened on it is closed before."""
+    with WireServer(answer, official=wire.official) as server:
+        provider = wire.provider(server)
+        agent: Agent[Any] = Agent(name="bot", model=provider, retry=None)
+        with suppress(ProviderError):
+            assert agent.run_sync("Well?").output == "Yes."
+        assert server.requests
+        clients = [one for one in gc.get_objects() if isinstance(one, client_class(provider))]
+        ours = [one for one in clients if str(one.base_url).startswith(server.url)]
+    assert [one.is_closed() for one in ours] == [True]
+
+
+def client_class(provider: Any) -> Any:
+    """Return the class of the SDK's clients that a provider makes."""
+    return getattr(load_sdk(provider.sdk), provider.client_class)
 
 
 @pytest.mark.anyio
