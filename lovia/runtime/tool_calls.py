@@ -88,12 +88,17 @@ class _Batch:
         self._record_finished()
 
     async def _take_up_begun(self) -> None:
-        """Record what is known of the calls that had begun when the run was saved last."""
+        """Record what is known of the calls that had begun when the run was saved last.
+
+        They count again, and those that were admitted when the process died and had not begun do
+        not.
+        """
         run, first = self._run, self._recorded
         for index in range(first, len(self._calls)):
             position, call = self._calls[index]
             if position in run.begun:
                 self._results[index] = self._known(call, run.begun[position])
+        run.count_calls(first + sum(result is not None for result in self._results))
         self._record_finished()
         if self._recorded == first:
             return

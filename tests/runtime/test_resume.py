@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -168,6 +169,31 @@ async def test_a_callback_that_was_not_reached_is_called_later(where: str, make:
     assert (saved.pending_handoff, len(saved.entries), saved.calls) == (None, 2, {})
     _, result = await saved_run(desk(), store)
     assert (result.output, called) == ("b here", ["handoff"])
+
+
+@pytest.mark.parametrize("make", [InMemoryCheckpointer, Plain])
+async def test_calls_of_a_killed_process_count_once_in_the_budget(make: Any) -> None:
+    """Those that had begun count, with their result or without, and those that had not do not."""
+    store = make()
+    left: list[Any] = []
+
+    @tool
+    async def note(a: int) -> int:
+        """Note; the store holds now what a process leaves that is killed here."""
+        await anyio.wait_all_tasks_blocked()
+        left.append(copy.deepcopy(vars(store)))
+        return a
+
+    asked = batch(*(("note", {"a": a}) for a in range(3)))
+    budget = RunBudget(max_tool_calls=9)
+    await saved_run(scripted(asked, text("ok"), tools=[note]), store, budget=budget)
+    assert budget.tool_calls == 3
+    for life in range(3):
+        vars(store).update(copy.deepcopy(left[life]))
+        again = RunBudget(max_tool_calls=4)
+        agent = scripted(call("note", {"a": 9}), text("ok"), tools=[note])
+        _, result = await saved_run(agent, store, budget=again)
+        assert (result.output, again.tool_calls) == ("ok", 4)
 
 
 async def test_a_note_outlives_a_life_in_which_an_earlier_call_begins() -> None:
