@@ -57,10 +57,10 @@ class RunProgress(_Mark):
         decisions: Answers to approvals of calls that have not begun, by position.
         repairs: Answers that did not have the requested type.
         tool_calls: Tool calls that counted against the budget.
-        turn_calls: How many of them are of that turn.
         seconds: For how long the run was going, idle time between resumptions left out.
         finish_reason: Why the last answer ended.
         traceparent: The W3C ``traceparent`` of the run's span, for a link when it is resumed.
+        turn_calls: How many of ``tool_calls`` are of that turn.
     """
 
     reply_at: int | None = None
@@ -69,10 +69,10 @@ class RunProgress(_Mark):
     decisions: Mapping[str, bool] | None = None
     repairs: int = 0
     tool_calls: int = 0
-    turn_calls: int = 0
     seconds: float = 0.0
     finish_reason: str | None = None
     traceparent: str | None = None
+    turn_calls: int = 0
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any] | None) -> Self:
