@@ -144,6 +144,26 @@ async def test_a_client_of_the_user_s_own_is_used_without_its_retries() -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("whose", ["ours", "the user's"])
+@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
+async def test_no_sdk_retries_by_itself(wire: Wire, whose: str) -> None:
+    """A failure is told at once, so that the runner's policy decides and every attempt counts."""
+    with WireServer(Failure(500, {}), says("Yes."), official=wire.official) as server:
+        provider = wire.provider(server)
+        own = None
+        if whose == "the user's":
+            address = server.url + wire.prefix
+            own = client_class(provider)(base_url=address, api_key="mine", max_retries=5)
+            provider = wire.provider(server, client=own)
+        with pytest.raises(ProviderError) as caught:
+            await ask(provider, [U()])
+        assert (caught.value.status_code, len(server.requests)) == (500, 1)
+        await close_clients()
+        if own is not None:
+            await own.close()
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize("wire", [CHAT, RESPONSES, MESSAGES], ids=lambda wire: wire.name)
 async def test_no_key_is_a_clear_error(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a key for the vendor's own address nothing is sent, and the error says what lacks."""
