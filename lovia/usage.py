@@ -48,7 +48,7 @@ class Usage:
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
     _summary: Usage | None = field(default=None, repr=False)
-    _outer: Usage | None = field(default=None, repr=False, compare=False)
+    _outer: Usage | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def total_tokens(self) -> int:
@@ -144,7 +144,9 @@ class RunBudget:
     max_seconds: float | None = None
     tool_calls: int = field(default=0, compare=False)
     _started: float | None = field(default=None, repr=False, compare=False)
-    _outer: tuple[RunBudget, Usage] | None = field(default=None, repr=False, compare=False)
+    _outer: tuple[RunBudget, Usage] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     @property
     def elapsed_seconds(self) -> float:
@@ -171,9 +173,11 @@ class RunBudget:
             outer: The limits of the run around it.
             spent: What that one has spent; the inner run's usage has to count in it.
         """
-        if outer is None:
-            return None if own is None else replace(own, tool_calls=0, _started=None)
-        return replace(own or cls(), tool_calls=0, _started=None, _outer=(outer, spent))
+        if own is None and outer is None:
+            return None
+        budget = replace(own or cls(), tool_calls=0, _started=None)
+        budget._outer = None if outer is None else (outer, spent)  # noqa: SLF001 - of this class
+        return budget
 
     def check(self, usage: Usage) -> None:
         """Raise :class:`~lovia.errors.BudgetExceeded` when a limit is spent."""
