@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lovia import events
     from lovia.cancellation import (
         CancelToken,
     )
@@ -65,9 +66,16 @@ if TYPE_CHECKING:
     from lovia.hooks import (
         AgentHooks,
     )
+    from lovia.providers.anthropic import (
+        AnthropicProvider,
+    )
     from lovia.providers.base import (
         ModelSettings,
         Provider,
+    )
+    from lovia.providers.openai import (
+        OpenAIChatProvider,
+        OpenAIResponsesProvider,
     )
     from lovia.retry import (
         RetryPolicy,
@@ -127,6 +135,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Agent",
     "AgentHooks",
+    "AnthropicProvider",
     "ApprovalChannel",
     "ArchiveRef",
     "AssistantTextEntry",
@@ -165,6 +174,8 @@ __all__ = [
     "MiddleSnipStage",
     "ModelSettings",
     "NoopContextPolicy",
+    "OpenAIChatProvider",
+    "OpenAIResponsesProvider",
     "OutputRepairStrategy",
     "OutputValidationError",
     "Plugin",
@@ -210,6 +221,7 @@ __all__ = [
     "assistant",
     "compact_session",
     "current_prompt_tokens",
+    "events",
     "extract_compaction_summary",
     "make_summary_entry",
     "system",
@@ -271,9 +283,14 @@ _HOMES = {
         "UserError",
     ),
     "lovia.hooks": ("AgentHooks",),
+    "lovia.providers.anthropic": ("AnthropicProvider",),
     "lovia.providers.base": (
         "ModelSettings",
         "Provider",
+    ),
+    "lovia.providers.openai": (
+        "OpenAIChatProvider",
+        "OpenAIResponsesProvider",
     ),
     "lovia.retry": ("RetryPolicy",),
     "lovia.runtime": (
@@ -332,6 +349,8 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
+    if name == "events":
+        return import_module("lovia.events")
     home = _HOME_OF.get(name)
     if home is None:
         return import_module("lovia.events.former").former_event(name, __name__)
@@ -341,4 +360,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+    return sorted({*globals(), *__all__})

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from lovia.errors import RunCancelled
+from lovia_otel.names import REASON_PARENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CHECKPOINTS", "CancelToken"]
+__all__ = ["CHECKPOINTS", "CancelToken", "torn_down"]
 
 #: The safe points at which a run notices a cancellation, in the order in which a turn passes them.
 CHECKPOINTS: Final = (
@@ -88,3 +89,12 @@ class CancelToken:
             message = f"The run was cancelled ({self._reason})."
             raise RunCancelled(message, reason=self._reason, checkpoint=checkpoint)
         self.checkpoints_passed += 1
+
+
+def torn_down(token: CancelToken) -> RunCancelled:
+    """Return the error of a run whose task is cancelled.
+
+    By whoever holds the scope around it, the parent, unless the token was asked for a stop before.
+    """
+    reason = token.reason or REASON_PARENT
+    return RunCancelled(f"The run was cancelled ({reason}).", reason=reason)

@@ -7,7 +7,7 @@ context window are answered by prompt sizes (:mod:`lovia.context.policy`), never
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lovia.errors import BudgetExceeded
@@ -48,6 +48,7 @@ class Usage:
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
     _summary: Usage | None = field(default=None, repr=False)
+    _outer: Usage | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def total_tokens(self) -> int:
@@ -66,11 +67,25 @@ class Usage:
         self._add_counters(other)
         if other._summary is not None:
             self.summary._add_counters(other._summary)  # noqa: SLF001 - the accessor of that field
+        if self._outer is not None:
+            self._outer.add(other)
 
     def add_summary(self, other: Usage) -> None:
         """Add what a summary call spent: to the total, and to the summary share."""
         self._add_counters(other)
         self.summary._add_counters(other)  # noqa: SLF001 - the accessor of that field
+        if self._outer is not None:
+            self._outer.add_summary(other)
+
+    def book_as_summary(self, part: Usage) -> None:
+        """Add to the summary share what is in the total already."""
+        self.summary._add_counters(part)  # noqa: SLF001 - the accessor of that field
+        if self._outer is not None:
+            self._outer.book_as_summary(part)
+
+    def count_in(self, outer: Usage) -> None:
+        """From now on, add to another usage as well whatever is added here."""
+        self._outer = outer
 
     def subtract(self, other: Usage) -> None:
         """Take ``other`` off in place: what was spent since ``other`` was cloned."""
@@ -129,6 +144,9 @@ class RunBudget:
     max_seconds: float | None = None
     tool_calls: int = field(default=0, compare=False)
     _started: float | None = field(default=None, repr=False, compare=False)
+    _outer: tuple[RunBudget, Usage] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     @property
     def elapsed_seconds(self) -> float:
@@ -144,8 +162,28 @@ class RunBudget:
         self.tool_calls = tool_calls
         self._started = time.monotonic() - seconds
 
+    @classmethod
+    def of_inner_run(
+        cls, own: RunBudget | None, outer: RunBudget | None, spent: Usage
+    ) -> RunBudget | None:
+        """Return the budget of a run inside another one, which keeps to the limits of both.
+
+        Args:
+            own: Its own limits, counted anew.
+            outer: The limits of the run around it.
+            spent: What that one has spent; the inner run's usage has to count in it.
+        """
+        if own is None and outer is None:
+            return None
+        budget = replace(own or cls(), tool_calls=0, _started=None)
+        budget._outer = None if outer is None else (outer, spent)  # noqa: SLF001 - of this class
+        return budget
+
     def check(self, usage: Usage) -> None:
         """Raise :class:`~lovia.errors.BudgetExceeded` when a limit is spent."""
+        if self._outer is not None:
+            outer, all_of_it = self._outer
+            outer.check(all_of_it)
         if self._started is None:
             self._started = time.monotonic()
         spent: tuple[tuple[str, float, float | None], ...] = (

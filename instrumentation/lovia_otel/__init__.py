@@ -23,6 +23,7 @@ from lovia_otel.errors import (
     TelemetryError,
     UnobservableError,
 )
+from lovia_otel.failure import cancellations_explained
 from lovia_otel.observe import observe
 from lovia_otel.otlp_json import read_recording
 from lovia_otel.prices import Price, PriceTable, set_prices
@@ -87,6 +88,7 @@ __all__ = [
     "TurnScope",
     "UnobservableError",
     "archive_scope",
+    "cancellations_explained",
     "chat_scope",
     "checkpoint_scope",
     "configure",

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lovia_otel import names
 from lovia_otel.facts import Facts, clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+#: Tells why work is being cancelled, and at which safe point, as far as that is known.
+Explanation: TypeAlias = "Callable[[], tuple[str | None, str | None]]"
+
+_explained: Final[ContextVar[Explanation | None]] = ContextVar("lovia_cancelled_why", default=None)
 
 _BY_NAME: Final = "RunCancelled"  # lovia 0.9's, which says nothing of its reason
 
@@ -38,6 +48,22 @@ class Failure:
         )
 
 
+@contextmanager
+def cancellations_explained(by: Explanation) -> Iterator[None]:
+    """Have scopes inside the block ask why, when an event loop's own cancellation ends them.
+
+    That exception says nothing of a reason; whoever runs the work in the block knows it.
+
+    Args:
+        by: Returns reason and checkpoint; called where the cancellation passes a scope.
+    """
+    token = _explained.set(by)
+    try:
+        yield
+    finally:
+        _explained.reset(token)
+
+
 def failure_of(error: BaseException | None) -> Failure | None:
     """Classify ``error``; ``None`` when it is no failure.
 
@@ -49,12 +75,12 @@ def failure_of(error: BaseException | None) -> Failure | None:
     if error is None or isinstance(error, GeneratorExit):
         return None
     error = _only(error)
-    asked_for = names.REASON_USER if type(error).__name__ == _BY_NAME else None
+    reason, checkpoint = _why(error)
     return Failure(
         type(error).__qualname__,
         cancelled=is_cancellation(error),
-        reason=getattr(error, "cancellation_reason", asked_for),
-        checkpoint=getattr(error, "cancellation_checkpoint", None),
+        reason=getattr(error, "cancellation_reason", reason),
+        checkpoint=getattr(error, "cancellation_checkpoint", checkpoint),
     )
 
 
@@ -67,6 +93,16 @@ def is_cancellation(error: BaseException) -> bool:
     if type(error).__name__ == _BY_NAME:
         return True
     return not isinstance(error, _NOT_CANCELLED)
+
+
+def _why(error: BaseException) -> tuple[str | None, str | None]:
+    """Return reason and checkpoint of a cancellation that does not say them itself."""
+    if type(error).__name__ == _BY_NAME:
+        return names.REASON_USER, None
+    explain = _explained.get()
+    if explain is None or not is_cancellation(error):
+        return None, None
+    return explain()
 
 
 def _only(error: BaseException) -> BaseException:

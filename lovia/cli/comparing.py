@@ -12,6 +12,7 @@ from lovia.cli.loading import load_sessions
 from lovia.cli.settings import contender, summarizer_of
 from lovia.cli.tables import comparison_table
 from lovia.errors import UserError
+from lovia.providers.clients import clients_closed
 from lovia.replay.compare import compare
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def run_compare(request: CompareRequest) -> int:
         on_turn = started("comparing")
 
         async def run() -> Comparison:
-            return await compare(sessions, contenders, on_turn=on_turn)
+            async with clients_closed():
+                return await compare(sessions, contenders, on_turn=on_turn)
 
         comparison = anyio.run(run)
     if request.json:

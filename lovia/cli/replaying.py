@@ -13,6 +13,7 @@ from lovia.cli.settings import contender, summarizer_of
 from lovia.cli.tables import estimate_table, totals_line, totals_sentence, turns_table
 from lovia.cli.telemetry import exported
 from lovia.errors import ContextOverflowError, UserError
+from lovia.providers.clients import clients_closed
 from lovia.replay.engine import replay
 from lovia.replay.report import write_report
 from lovia.replay.result import ReplayTotals
@@ -61,17 +62,18 @@ def run_replay(request: ReplayRequest) -> int:
     with exported(request.otlp), progress() as started:
 
         async def all_of_them() -> list[ReplayResult]:
-            return [
-                await replay(
-                    session,
-                    policy.build(),
-                    window=policy.window,
-                    label=policy.label,
-                    feed_usage=request.feed_usage,
-                    on_turn=started(session.name),
-                )
-                for session in sessions
-            ]
+            async with clients_closed():
+                return [
+                    await replay(
+                        session,
+                        policy.build(),
+                        window=policy.window,
+                        label=policy.label,
+                        feed_usage=request.feed_usage,
+                        on_turn=started(session.name),
+                    )
+                    for session in sessions
+                ]
 
         results = anyio.run(all_of_them)
     if request.report is not None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from lovia.transcript.entries import ToolResultEntry
 
 __all__ = [
-    "NO_RESULT",
     "cleared_result",
     "clipped_arguments",
     "persisted_result",
@@ -28,9 +27,6 @@ __all__ = [
     "preview_only",
     "snipped",
 ]
-
-#: Stands for the result of a call that was never answered and no longer can be.
-NO_RESULT: Final = "no result was recorded"
 
 _PERSISTED: Final = "persisted-tool-result"
 _CLIPPED: Final = "tool-result-preview"

@@ -165,8 +165,9 @@ class PolicyContext:
         budget: The run's budget.
         pressure: Set by the pipeline for its stages.
         emit: Receives live progress events; must not block.
-        pending_calls: Ids of open calls that will still be answered (approvals, long-running
-            tools).
+        pending_calls: Ids of calls that will still be answered although more was said since; such
+            a call stays as it is. Empty in a run, which has the result of every call before it asks
+            for the next view. It is for hosts that go on talking while an approval is out.
     """
 
     provider: Any = None
@@ -258,7 +259,10 @@ class ContextStage(Protocol):
     again, and must not edit the list it is given.
     """
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What events and telemetry call it."""
+        ...
 
     async def apply(self, entries: list[TranscriptEntry], *, ctx: PolicyContext) -> StageResult:
         """Return a smaller view, or the input unchanged."""

@@ -41,14 +41,18 @@ class Provider(Protocol):
 
     A provider may also have ``context_window() -> int | None`` (tokens), ``count_tokens(entries) ->
     int`` and ``base_url``; they are used when present.
-
-    Attributes:
-        name: Short vendor name, such as ``openai``.
-        model: The model that answers, or ``None`` when the endpoint decides.
     """
 
-    name: str
-    model: str | None
+    # Properties, as they are read and never written: a provider may declare a plain `str`.
+    @property
+    def name(self) -> str:
+        """Short vendor name, such as ``openai``."""
+        ...
+
+    @property
+    def model(self) -> str | None:
+        """The model that answers, or ``None`` when the endpoint decides."""
+        ...
 
     def stream(
         self,

@@ -7,6 +7,8 @@ made anew for every run, and its connections are still warm.
 
 from __future__ import annotations
 
+import logging
+from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,10 +18,13 @@ from anyio.lowlevel import RunVar
 from lovia.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import AsyncIterator, Callable, Hashable
     from types import ModuleType
 
-__all__ = ["close_clients", "load_sdk", "shared_client"]
+__all__ = ["clients_closed", "close_clients", "load_sdk", "shared_client"]
+
+_GRACE: Final = 5.0  # seconds that closing gets
+_log = logging.getLogger("lovia.providers")
 
 _clients: Final[RunVar[dict[Hashable, Any]]] = RunVar("lovia_sdk_clients")
 
@@ -63,3 +68,19 @@ async def close_clients(key: Hashable = None) -> None:
         client = clients.pop(one, None)
         if client is not None:
             await client.close()
+
+
+@asynccontextmanager
+async def clients_closed() -> AsyncIterator[None]:
+    """Close all connections at the end of the block: for an event loop that ends with it.
+
+    However the block ends, closing takes little time and changes nothing about that.
+    """
+    try:
+        yield
+    finally:
+        with anyio.move_on_after(_GRACE, shield=True):
+            try:
+                await close_clients()
+            except Exception as error:  # noqa: BLE001 - an SDK's; what was done stands
+                _log.warning("A connection could not be closed: %s", error)

@@ -38,8 +38,7 @@ class ModelReply:
     """Collects the deltas of one call into entries, usage and finish reason.
 
     Entries come out in the order reasoning, text, calls, unless the provider completed entries of
-    its
-    own: those keep their order, and pieces of a kind that was never completed are added.
+    its own: those keep their order, and pieces of a kind that was never completed are added.
 
     Attributes:
         usage: What the call reported, or ``None`` when the provider reports nothing.

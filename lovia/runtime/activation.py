@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lovia.errors import UserError
 from lovia.providers.base import model_name, provider_name
 from lovia.runtime.handoff import Handoff, handoff_of, handoff_tool
-from lovia.runtime.output import OutputType
+from lovia.runtime.output import OutputType, output_type
 from lovia.runtime.policies import as_policy
 from lovia.tools import Tool
 from lovia.transcript.entries import InputEntry
@@ -103,7 +103,7 @@ async def activate(run: RunState, agent: Agent[Any]) -> None:
     run.emitter.listeners = [plugin.hooks for plugin in plugins if plugin.hooks is not None]
     tools = _tools_by_name(agent, _offered(run, agent, handoffs, plugins), policy)
     kind = agent.output_type if options.output_type is None else options.output_type
-    output = OutputType.of(kind)
+    output = await output_type(kind)
     takes_schema = output is not None and getattr(provider, "supports_json_schema", False)
     response_format = output.response_format() if output is not None and takes_schema else None
     addendum = output.instructions if output is not None and response_format is None else None

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from lovia.runtime.handle import RunHandle
 from lovia.runtime.options import RunOptions
 from lovia.tools import Tool
+from lovia.usage import RunBudget
 
 if TYPE_CHECKING:
     from lovia.retry import RetryPolicy
     from lovia.runtime.agent import Agent
     from lovia.runtime.run_context import RunContext
-    from lovia.usage import RunBudget
 
 __all__ = ["agent_as_tool"]
 
@@ -42,15 +41,16 @@ def agent_as_tool(
     """Return a tool that runs an agent on a task and gives its answer back.
 
     The inner run sees the task and nothing else of the conversation. It shares the outer run's
-    ``deps`` and cancel token, what it spends counts in the outer run's usage, and its messages are
-    its own: the outer mailbox is not drained by it.
+    ``deps`` and cancel token, and its messages are its own: the outer mailbox is not drained by it.
+    What it spends counts in the outer run's usage at once, and it ends when the outer run's budget
+    is spent; its tool calls are no calls of the outer run.
 
     Args:
         agent: Who does the task.
         name: The tool's name; ``ask_`` and the agent's name by default.
         description: What the outer model is told.
         max_turns: Turns of one inner run.
-        budget: Limits of each inner run, counted anew every time.
+        budget: Further limits of each inner run, counted anew every time.
         retry: Instead of the agent's own retry policy.
         context_policy: Instead of the agent's own context policy.
     """
@@ -62,16 +62,14 @@ def agent_as_tool(
                 input=str(args.get("input", "")),
                 deps=ctx.deps,
                 max_turns=max_turns,
-                budget=None if budget is None else replace(budget, tool_calls=0, _started=None),
+                budget=RunBudget.of_inner_run(budget, ctx.budget, ctx.usage),
                 cancel_token=ctx.cancel_token,
                 retry=retry,
                 context_policy=context_policy,
             )
         )
-        try:
-            return (await handle.result()).output
-        finally:
-            ctx.usage.add(handle.context.usage)
+        handle.context.usage.count_in(ctx.usage)
+        return (await handle.result()).output
 
     return Tool(
         name=name or f"ask_{_NO_NAME.sub('_', agent.name)}",

@@ -161,7 +161,6 @@ def _policy_context(run: RunState) -> PolicyContext:
         cancel=ctx.cancel_token,
         budget=ctx.budget,
         emit=run.emitter.emit_soon,
-        pending_calls=frozenset(run.waiting.values()),
     )
 
 

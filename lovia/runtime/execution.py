@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from lovia import events
+from lovia.cancellation import torn_down
 from lovia.errors import RunCancelled, RunSuspended
 from lovia.runtime.conversation import save_conversation
 from lovia.runtime.emitter import Emitter
@@ -51,7 +52,8 @@ async def execute(options: RunOptions, control: RunControl) -> RunResult:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(emitter.pump)
         try:
-            outcome = await _to_the_end(run)
+            with run.interrupt.explained():
+                outcome = await _to_the_end(run)
         finally:
             emitter.close()
     if isinstance(outcome, Exception):
@@ -71,8 +73,7 @@ async def _to_the_end(run: RunState) -> RunResult | Exception:
     except BaseException:
         # The task itself is being cancelled: by whoever holds the scope around it, or by a
         # reader who left early and said so through the token.
-        reason = run.options.cancel_token.reason or "parent"
-        cancelled = RunCancelled(f"The run was cancelled ({reason}).", reason=reason)
+        cancelled = torn_down(run.options.cancel_token)
         tell_cancelled(run.ctx, cancelled)
         await run.emitter.finish_torn_down(events.RunFailed(cancelled))
         raise
@@ -160,8 +161,7 @@ async def _save_ending(run: RunState, error: BaseException) -> None:
     if run.journal is None:
         return
     if not isinstance(error, Exception):
-        reason = run.options.cancel_token.reason or "parent"
-        error = RunCancelled(f"The run was cancelled ({reason}).", reason=reason)
+        error = torn_down(run.options.cancel_token)
     try:
         await run.journal.save(run, Ending.by(error))
     except Exception as unsaved:  # noqa: BLE001 - told beside the error that ended the run

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Self
 
 import anyio
 
-from lovia.errors import RunCancelled, UserError
+from lovia.cancellation import torn_down
+from lovia.errors import UserError
 from lovia.runtime.background import BackgroundTask
 from lovia.runtime.control import RunControl
 from lovia.runtime.execution import execute
 from lovia.runtime.manual import CompactionTicket
+from lovia_otel.names import REASON_PARENT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator
@@ -135,7 +137,7 @@ class RunHandle:
         assert self._tasks is not None  # noqa: S101 - set on entry
         if not self._control.channel.finished:
             from_outside = error is not None and not isinstance(error, Exception)
-            self._options.cancel_token.cancel("parent" if from_outside else None)
+            self._options.cancel_token.cancel(REASON_PARENT if from_outside else None)
             self._tasks.cancel_scope.cancel()
         self._control.channel.stop_reading()
         if isinstance(error, Exception):
@@ -157,8 +159,7 @@ class RunHandle:
         except Exception as error:  # noqa: BLE001 - result() raises it
             self._outcome = error
         except BaseException:
-            reason = self._options.cancel_token.reason or "parent"
-            self._outcome = RunCancelled(f"The run was cancelled ({reason}).", reason=reason)
+            self._outcome = torn_down(self._options.cancel_token)
             raise
         finally:
             self._control.desk.close()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Handoff", "HandoffSlot", "handoff_of", "handoff_tool"]
 
-#: Called once when a handoff fires, with the arguments that the model wrote.
+#: Called when a handoff fires, with the arguments that the model wrote.
 HandoffCallback: TypeAlias = "Callable[[dict[str, Any], RunContext[Any]], Awaitable[None] | None]"
 
 _NAME_PREFIX: Final = "transfer_to_"
@@ -44,13 +44,17 @@ class Handoff:
         target: The agent that takes over; it sees the whole conversation.
         name: The tool's name; ``transfer_to_`` and the target's name by default.
         description: What the model is told; names the target by default.
-        on_handoff: Called as ``on_handoff(args, ctx)``, exactly once, when the model asks for it.
+        on_handoff: Called as ``on_handoff(args, ctx)`` when the model asks for it: once, and not
+            again when the run was stopped or killed meanwhile and is resumed.
+        idempotent: Whether ``on_handoff`` may be called again. Then a resumed run does so until
+            the callback has returned once, with the same ``ctx.idempotency_key`` each time.
     """
 
     target: Agent[Any]
     name: str | None = None
     description: str | None = None
     on_handoff: HandoffCallback | None = None
+    idempotent: bool = False
 
     @property
     def tool_name(self) -> str:

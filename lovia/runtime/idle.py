@@ -108,7 +108,8 @@ async def _compacted(
         event: ContextCompacted | None = None
         try:
             await activate(run, options.agent)
-            event = await compact(run, focus)
+            with run.interrupt.explained():
+                event = await compact(run, focus)
         except Exception as error:  # noqa: BLE001 - raised below, in no group
             failure = error
         finally:

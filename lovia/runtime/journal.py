@@ -45,7 +45,8 @@ class Journal:
         self._chain = PrefixChain(saved.entries if saved is not None else ())
         self._written = len(self._chain)
         self._sequence = saved.log.sequence if saved is not None and saved.log is not None else 0
-        self._begun: set[int] = set()  # where the store has no log of calls
+        # Where the store has no log of calls.
+        self._begun: set[int] = set() if saved is None else set(saved.progress.begun)
         self._lock = anyio.Lock()
 
     async def save(self, run: RunState, ending: Ending | None = None) -> None:

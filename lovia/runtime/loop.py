@@ -90,7 +90,7 @@ async def _reply(run: RunState) -> TurnReply:
     await _take_up_messages(run)
     replied = await model_turn(run)
     entries = replied.entries()
-    run.reply = TurnReply(run.own_length, tuple(entries))
+    run.reply, run.turn_calls = TurnReply(run.own_length, tuple(entries)), 0
     run.asking = False
     run.append(entries)
     run.finish_reason = replied.finish_reason

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["resolve_provider"]
 
-# Vendor prefix -> the class that speaks its protocol, and the extra that brings its SDK.
+# Vendor prefix -> the class that speaks its protocol. Loading it needs no SDK; asking it does.
 _VENDORS: Final = {
     "openai": ("lovia.providers.openai", "OpenAIChatProvider"),
     "openai-responses": ("lovia.providers.openai", "OpenAIResponsesProvider"),
@@ -44,16 +44,7 @@ def resolve_provider(model: str | Provider | None) -> Provider:
     if vendor not in _VENDORS or not name:
         hint = f"Known vendors: {', '.join(_VENDORS)}; write vendor:model, or pass a provider."
         raise UserError(f"There is no provider for model {model!r}.", hint=hint)
-    return _build(vendor, name)
-
-
-def _build(vendor: str, name: str) -> Provider:
     module, attribute = _VENDORS[vendor]
-    try:
-        factory: Any = getattr(import_module(module), attribute)
-    except ImportError as error:
-        message = f"The provider for {vendor!r} cannot be loaded: {error}"
-        hint = f'Install the extra "lovia[{vendor}]", or pass a provider object.'
-        raise UserError(message, hint=hint) from error
+    factory: Any = getattr(import_module(module), attribute)
     provider: Provider = factory(name)
     return provider

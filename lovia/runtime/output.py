@@ -7,6 +7,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import anyio.to_thread
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
@@ -16,7 +17,7 @@ from lovia.tools.schema import is_strictable, strict_schema, untitled
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["OutputRepairStrategy", "OutputType", "repair_prompt"]
+__all__ = ["OutputRepairStrategy", "OutputType", "output_type", "repair_prompt"]
 
 _FENCED: Final = re.compile(r"\s*```(?:json)?\s*\n(?P<body>.*?)\n?\s*```\s*", re.DOTALL)
 _NO_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]+")
@@ -46,6 +47,16 @@ class OutputRepairStrategy(Protocol):
         ...
 
 
+async def output_type(kind: Any) -> OutputType | None:
+    """Return the output type, or ``None`` when the answer is plain text.
+
+    Made in a worker thread: a large type takes its time, and the first one looks for plugins.
+    """
+    if kind is None or kind is str or kind is Any:
+        return None
+    return await anyio.to_thread.run_sync(OutputType, kind)
+
+
 class OutputType:
     """A type that the final answer has to have.
 
@@ -68,11 +79,6 @@ class OutputType:
         except (PydanticUserError, TypeError) as error:
             message = f"The output type {self.name} has no JSON schema: {error}"
             raise UserError(message, hint="Use a type that JSON can express.") from error
-
-    @classmethod
-    def of(cls, kind: Any) -> OutputType | None:
-        """Return the output type, or ``None`` when the answer is plain text."""
-        return None if kind is None or kind is str or kind is Any else cls(kind)
 
     @property
     def instructions(self) -> str:

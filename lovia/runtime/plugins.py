@@ -62,13 +62,12 @@ class PluginInstance:
 
 @runtime_checkable
 class Plugin(Protocol):
-    """A capability that agents can be given: ``Agent(plugins=[...])``.
+    """A capability that agents can be given: ``Agent(plugins=[...])``."""
 
-    Attributes:
-        name: Names it; unique among the plugins of an agent.
-    """
-
-    name: str
+    @property
+    def name(self) -> str:
+        """Names it; unique among the plugins of an agent."""
+        ...
 
     async def setup(self, ctx: RunContext[Any]) -> PluginInstance:
         """Return what the plugin brings into a run; called once for each run and agent.

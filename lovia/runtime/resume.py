@@ -89,7 +89,7 @@ def restore(run: RunState, saved: RunSnapshot) -> None:
     run.repairs = progress.repairs
     run.started_at = saved.started_at or run.started_at
     run.seconds_before = progress.seconds
-    run.tool_calls = progress.tool_calls
+    run.tool_calls = progress.tool_calls - progress.turn_calls  # those are counted as they stand
     if ctx.budget is not None:
         ctx.budget.go_on(tool_calls=run.tool_calls, seconds=run.seconds_before)
     run.reply = _unfinished(saved)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -11,11 +13,13 @@ from lovia.transcript.messages import entries_to_messages
 from lovia.usage import RunBudget, Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lovia.runtime.agent import Agent
     from lovia.transcript.entries import TranscriptEntry
     from lovia.transcript.messages import Message
 
-__all__ = ["RunContext"]
+__all__ = ["RunContext", "calling"]
 
 if TYPE_CHECKING:
     import typing_extensions
@@ -67,3 +71,29 @@ class RunContext(Generic[TDeps]):
     def system_prompt(self) -> str:
         """The rendered system prompt of the active agent; empty when it has none."""
         return self._system_prompt
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """Names the tool call or handoff that is being made; ``None`` between calls.
+
+        It is the same in every attempt at the call, also when a resumed run makes it again, and no
+        other call's: hand it to a service that is not to do a thing twice. 32 hexadecimal digits.
+        """
+        ctx, key = _calling.get()
+        return key if ctx is self else None
+
+
+# The call that this task makes, and in whose run: calls run side by side, on one context.
+_calling: ContextVar[tuple[RunContext[Any] | None, str]] = ContextVar(
+    "lovia_calling", default=(None, "")
+)
+
+
+@contextmanager
+def calling(ctx: RunContext[Any], key: str) -> Iterator[None]:
+    """Make a call: inside the block it has this idempotency key."""
+    token = _calling.set((ctx, key))
+    try:
+        yield
+    finally:
+        _calling.reset(token)

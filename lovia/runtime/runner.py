@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 import anyio
 
 from lovia.cancellation import CancelToken
+from lovia.providers.clients import clients_closed
 from lovia.runtime.handle import RunHandle
 from lovia.runtime.options import RunOptions
 from lovia.runtime.steering import Mailbox
@@ -118,5 +118,13 @@ class Runner:
     def run_sync(
         cls, agent: Agent[Any], input: RunInput, **kwargs: Unpack[RunKeywords]
     ) -> RunResult:
-        """Run to the end from code that is not async; see :meth:`run`."""
-        return anyio.run(partial(cls.run, agent, input, **kwargs))
+        """Run to the end from code that is not async; see :meth:`run`.
+
+        It has an event loop of its own; connections that providers open on it are closed with it.
+        """
+
+        async def alone() -> RunResult:
+            async with clients_closed():
+                return await cls.run(agent, input, **kwargs)
+
+        return anyio.run(alone)

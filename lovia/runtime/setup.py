@@ -11,7 +11,7 @@ from lovia.runtime.agent import Agent
 from lovia.runtime.checkpoint import checked_id
 from lovia.runtime.conversation import load_conversation
 from lovia.runtime.options import input_entries
-from lovia.runtime.output import OutputType
+from lovia.runtime.output import output_type
 from lovia.runtime.result import RunResult
 from lovia.runtime.resume import find_agent, journal_for, restore, restore_handoff
 from lovia.transcript.entries import is_system
@@ -74,15 +74,15 @@ async def replay(run: RunState, saved: RunSnapshot) -> RunResult:
     if options.session is not None:
         session_id = checked_id(options.session_id or "", "session_id")
         await options.session.append(session_id, saved.entries, run_id=saved.run_id)
-    return RunResult.of(run, _output(run, saved, agent))
+    return RunResult.of(run, await _output(run, saved, agent))
 
 
-def _output(run: RunState, saved: RunSnapshot, agent: Agent[Any]) -> Any:
+async def _output(run: RunState, saved: RunSnapshot, agent: Agent[Any]) -> Any:
     """Return the output of a completed run: from its answer, so that it has the type it had."""
     if run.reply is None:
         return saved.output
     asked = run.options.output_type
-    kind = OutputType.of(agent.output_type if asked is None else asked)
+    kind = await output_type(agent.output_type if asked is None else asked)
     return run.reply.text if kind is None else kind.parse(run.reply.text)
 
 

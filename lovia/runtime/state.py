@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from lovia.errors import BudgetExceeded
@@ -66,6 +67,7 @@ class RunState:
         waiting: Calls of that answer that wait for approval, by position, with their ids.
         decisions: Answers to approvals of calls that have not begun, by position.
         tool_calls: Tool calls that count against the budget.
+        turn_calls: How many of them are of that last answer.
         journal: Saves the run, or ``None``.
         session: What the run saw of its conversation, or ``None``.
         started_at: When the run first started, in seconds since the epoch.
@@ -95,6 +97,7 @@ class RunState:
     waiting: dict[int, str] = field(default_factory=dict)
     decisions: dict[int, bool] = field(default_factory=dict)
     tool_calls: int = 0
+    turn_calls: int = 0
     journal: Journal | None = None
     session: SessionMark | None = None
     started_at: float = field(default_factory=time.time)
@@ -152,16 +155,24 @@ class RunState:
 
     def admit_call(self) -> None:
         """Count a call that is about to be looked at; raises ``BudgetExceeded`` when it is over."""
-        self._count_call(1)
+        self.count_calls(1)
         try:
             self.check_budget()
         except BudgetExceeded:
-            self._count_call(-1)  # it is admitted when the run is resumed with a raised limit
+            self.count_calls(-1)  # it is admitted when the run is resumed with a raised limit
             raise
 
     def readmit_call(self) -> None:
         """Take a call back that has to be looked at again when the run is resumed."""
-        self._count_call(-1)
+        self.count_calls(-1)
+
+    def key_of(self, position: int) -> str:
+        """Return the idempotency key of a call, by its position among the run's own entries.
+
+        When the run first started is part of it: a run that was begun anew makes other calls.
+        """
+        name = f"{self.ctx.run_id}\n{self.started_at!r}\n{position}"
+        return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     def progress(self) -> RunProgress:
         """Return how far the run is, as it is saved."""
@@ -171,12 +182,15 @@ class RunState:
             decisions={str(at): answer for at, answer in self.decisions.items()} or None,
             repairs=self.repairs,
             tool_calls=self.tool_calls,
+            turn_calls=0 if self.reply is None else self.turn_calls,
             seconds=self.seconds_before + time.monotonic() - self._since,
             finish_reason=self.finish_reason,
             traceparent=self.traceparent,
         )
 
-    def _count_call(self, number: int) -> None:
+    def count_calls(self, number: int) -> None:
+        """Count calls that were admitted, here and in the budget."""
         self.tool_calls += number
+        self.turn_calls += number
         if self.ctx.budget is not None:
             self.ctx.budget.tool_calls += number

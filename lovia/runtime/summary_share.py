@@ -34,8 +34,9 @@ class SummaryShare:
         trace: TracebackType | None,
     ) -> None:
         now, before = self._usage, self._before
+        missing = Usage()
         for name in COUNTERS:
             spent = getattr(now, name) - getattr(before, name)
             booked = getattr(now.summary, name) - getattr(before.summary, name)
-            if spent > booked:
-                setattr(now.summary, name, getattr(before.summary, name) + spent)
+            setattr(missing, name, max(spent - booked, 0))
+        now.book_as_summary(missing)

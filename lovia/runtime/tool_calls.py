@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from lovia.runtime.state import RunState
     from lovia.runtime.turn_reply import TurnReply
+    from lovia.tools import Tool
     from lovia.transcript.entries import ToolCallEntry, ToolResultEntry
 
 __all__ = ["run_tool_calls"]
@@ -79,22 +80,25 @@ class _Batch:
         run = self._run
         for index in sorted(self._begun):
             if self._results[index] is None:
-                _, call = self._calls[index]
-                handoff, tool = run.active.handoffs.get(call.name), run.active.tools.get(call.name)
-                stopped = interrupted(call, tool)
-                self._results[index] = run.handoff.fired(handoff, call) if handoff else stopped
+                call = self._calls[index][1]
+                self._results[index] = self._unfinished(call, run.active.tools.get(call.name))
         for index in self._admitted:
             if self._results[index] is None:
                 run.readmit_call()  # it is looked at again when the run is resumed
         self._record_finished()
 
     async def _take_up_begun(self) -> None:
-        """Record what is known of the calls that had begun when the run was saved last."""
+        """Record what is known of the calls that had begun when the run was saved last.
+
+        They count again, and those that were admitted when the process died and had not begun do
+        not.
+        """
         run, first = self._run, self._recorded
         for index in range(first, len(self._calls)):
             position, call = self._calls[index]
             if position in run.begun:
                 self._results[index] = self._known(call, run.begun[position])
+        run.count_calls(first + sum(result is not None for result in self._results))
         self._record_finished()
         if self._recorded == first:
             return
@@ -104,14 +108,24 @@ class _Batch:
             if result is not None:
                 await tell_completed(run, self._calls[index][1], ToolOutcome(result.output, result))
 
-    def _known(self, call: ToolCallEntry, kept: ToolResultEntry | None) -> ToolResultEntry:
+    def _known(self, call: ToolCallEntry, kept: ToolResultEntry | None) -> ToolResultEntry | None:
         """Return the result of a call that had begun, kept or not; a handoff is pending again."""
-        slot, handoff = self._run.handoff, self._run.active.handoffs.get(call.name)
         if kept is None:
-            return interrupted(call) if handoff is None else slot.fired(handoff, call)
+            return self._unfinished(call)
+        handoff = self._run.active.handoffs.get(call.name)
         if handoff is not None and not kept.is_error:
-            slot.restore(handoff)
+            self._run.handoff.restore(handoff)
         return kept
+
+    def _unfinished(self, call: ToolCallEntry, tool: Tool | None = None) -> ToolResultEntry | None:
+        """Return the result of a call that had begun and was not let finish.
+
+        A handoff is taken for fired. One that may be made again stays open, for the next life.
+        """
+        handoff = self._run.active.handoffs.get(call.name)
+        if handoff is None:
+            return interrupted(call, tool)
+        return None if handoff.idempotent else self._run.handoff.fired(handoff, call)
 
     async def _dispatch(self, index: int, tasks: TaskGroup) -> None:
         run, (position, call) = self._run, self._calls[index]
@@ -158,9 +172,10 @@ class _Batch:
     async def _execute(self, index: int, ready: ReadyCall, tasks: TaskGroup) -> None:
         begin, take = partial(self._note, index), partial(self._take, index)
         try:
-            call = self._calls[index][1]
+            position, call = self._calls[index]
+            key = self._run.key_of(position)
             outcome = await run_tool(
-                self._run, ready.tool, call, ready.args, begin=begin, take=take
+                self._run, ready.tool, call, ready.args, key=key, begin=begin, take=take
             )
             await self._finish(index, outcome)
         except Exception as error:  # noqa: BLE001 - raised by run_all, when nothing runs any more
@@ -171,9 +186,10 @@ class _Batch:
                 self._idle.set()
 
     async def _note(self, index: int) -> None:
-        """Note that a call begins, in the saved run first."""
-        if self._run.journal is not None:
-            await self._run.journal.begin(self._run, self._calls[index][0])
+        """Note that a call begins, in the saved run first; what is made again is noted there."""
+        run, position = self._run, self._calls[index][0]
+        if run.journal is not None and position not in run.begun:
+            await run.journal.begin(run, position)
         self._begun.add(index)
 
     def _take(self, index: int, outcome: ToolOutcome) -> None:

@@ -9,6 +9,7 @@ import anyio.to_thread
 
 from lovia import events
 from lovia.errors import InvalidToolArguments, RunCancelled, ToolError
+from lovia.runtime.run_context import calling
 from lovia.runtime.tool_result import ToolOutcome, render
 from lovia.transcript.entries import text_of
 from lovia_otel import ToolScope, tool_scope
@@ -29,6 +30,7 @@ async def run_tool(
     call: ToolCallEntry,
     args: dict[str, Any],
     *,
+    key: str,
     begin: Callable[[], Awaitable[None]],
     take: Callable[[ToolOutcome], None],
 ) -> ToolOutcome:
@@ -39,6 +41,7 @@ async def run_tool(
         tool: The tool.
         call: The call.
         args: Its arguments.
+        key: Its idempotency key.
         begin: Called immediately before the tool is invoked.
         take: Called with the outcome as soon as there is one.
 
@@ -50,7 +53,8 @@ async def run_tool(
         await run.emitter.emit(events.ToolCallStarted(shown))
         with run.interrupt.allowed("turn"):
             await begin()
-            outcome = await _outcome(run, tool, call, args)
+            with calling(run.ctx, key):
+                outcome = await _outcome(run, tool, call, args)
             take(outcome)
         _tell_handoff(run, tool, scope)
         scope.settle(

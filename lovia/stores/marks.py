@@ -60,6 +60,7 @@ class RunProgress(_Mark):
         seconds: For how long the run was going, idle time between resumptions left out.
         finish_reason: Why the last answer ended.
         traceparent: The W3C ``traceparent`` of the run's span, for a link when it is resumed.
+        turn_calls: How many of ``tool_calls`` are of that turn.
     """
 
     reply_at: int | None = None
@@ -71,6 +72,7 @@ class RunProgress(_Mark):
     seconds: float = 0.0
     finish_reason: str | None = None
     traceparent: str | None = None
+    turn_calls: int = 0
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any] | None) -> Self:

@@ -9,7 +9,7 @@ and their results. A *legal cut* lies between units.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lovia.transcript.entries import (
     AssistantTextEntry,
@@ -24,7 +24,10 @@ from lovia.transcript.entries import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-__all__ = ["Pairing", "Unit", "leading_block", "legal_cuts", "newest_user", "pair"]
+__all__ = ["NO_RESULT", "Pairing", "Unit", "leading_block", "legal_cuts", "newest_user", "pair"]
+
+#: Stands for the result of a call that was never answered and no longer can be.
+NO_RESULT: Final = "no result was recorded"
 
 
 @dataclass(slots=True)

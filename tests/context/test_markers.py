@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lovia.context.markers import (
-    NO_RESULT,
     cleared_result,
     clipped_arguments,
     persisted_result,
@@ -161,8 +160,3 @@ def test_clipped_arguments_are_a_json_object(arguments: str, chars: int) -> None
     assert isinstance(parsed, dict)
     assert parsed["preview"] == preview_of(arguments, chars)
     assert f"{len(arguments):,} characters" in str(parsed)
-
-
-def test_a_dead_call_has_a_result() -> None:
-    """What stands for a result that nobody recorded says just that."""
-    assert NO_RESULT == "no result was recorded"

@@ -72,6 +72,12 @@ def test_every_module_imports_without_the_extras() -> None:
     run(f"{_WITHOUT_EXTRAS}for name in {names!r}: importlib.import_module(name)")
 
 
+def test_every_public_name_is_there_at_the_first_look() -> None:
+    """After a bare `import lovia`, and without any extra: a name that was never used exists."""
+    for look in ("events.RunCompleted", "OpenAIChatProvider('m')", "AnthropicProvider('m')"):
+        run(f"{_WITHOUT_EXTRAS}import lovia; lovia.{look}")
+
+
 def test_the_command_line_says_which_extra_it_lacks() -> None:
     """Without the extra `cli` the command ends with code 2 and the line that installs it."""
     code = f"{_WITHOUT_EXTRAS}from lovia.cli import main; sys.exit(main(['demo']))"

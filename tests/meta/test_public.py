@@ -48,11 +48,14 @@ PROMISED: dict[str, set[str]] = {
         # who speaks next
         "Agent",
         "AgentHooks",
+        "AnthropicProvider",
         "CancelToken",
         "CheckpointOptions",
         "Handoff",
         "Mailbox",
         "ModelSettings",
+        "OpenAIChatProvider",
+        "OpenAIResponsesProvider",
         "Plugin",
         "PluginInstance",
         "RetryPolicy",
@@ -61,6 +64,7 @@ PROMISED: dict[str, set[str]] = {
         "Runner",
         "Usage",
         "compact_session",
+        "events",
         "tool",
         # what is kept
         "Checkpointer",

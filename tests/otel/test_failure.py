@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from lovia_otel import names
-from lovia_otel.failure import failure_of, is_cancellation
+from lovia_otel.failure import cancellations_explained, failure_of, is_cancellation
 
 
 class Cancelled(Exception):  # stands for the runtime's own exception
@@ -89,3 +89,19 @@ def test_a_reason_becomes_attributes() -> None:
     error = failure_of(ValueError())
     assert error is not None
     assert error.facts() == {names.ERROR_TYPE: "ValueError"}
+
+
+def test_an_event_loops_own_cancellation_is_explained_by_whoever_runs_the_work() -> None:
+    """Inside a block with an explanation it has a reason; errors and reasons of their own stay."""
+    with cancellations_explained(lambda: ("shutdown", "pass")):
+        for error in (asyncio.CancelledError(), trios_own()):
+            told = failure_of(error)
+            assert told is not None
+            assert (told.reason, told.checkpoint) == ("shutdown", "pass")
+        known, failed = failure_of(Cancelled()), failure_of(ValueError())
+    after = failure_of(asyncio.CancelledError())
+    assert known is not None
+    assert (known.reason, known.checkpoint) == ("user", "turn")
+    assert failed is not None
+    assert after is not None
+    assert [failed.reason, after.reason] == [None, None]

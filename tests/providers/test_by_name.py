@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Final
+
 import pytest
 
 from lovia.providers import Provider
 from lovia.providers.anthropic import AnthropicProvider
 from lovia.providers.openai import OpenAIChatProvider, OpenAIResponsesProvider
 from lovia.runtime.models import resolve_provider
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 
 @pytest.mark.parametrize(
@@ -25,3 +30,20 @@ def test_a_name_is_a_provider(name: str, kind: type, vendor: str, model: str) ->
     assert type(provider) is kind
     assert isinstance(provider, Provider)
     assert (provider.name, provider.model) == (vendor, model)
+
+
+class Fixed:
+    """A provider whose model is a plain text that nobody may change."""
+
+    name: Final = "fixed"
+    model: str = "fixed-1"
+
+    async def stream(self, entries: Any, **options: Any) -> AsyncIterator[Any]:
+        """Say nothing."""
+        yield  # pragma: no cover
+
+
+def test_a_provider_may_say_more_exactly_what_it_has() -> None:
+    """Type checkers take a constant name and a model that is never `None`; so does the runner."""
+    provider: Provider = Fixed()
+    assert resolve_provider(provider) is provider

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+from contextlib import suppress
 from typing import Any
 
 import anyio
 import pytest
 
+from lovia import Agent
 from lovia.errors import ProviderError, UserError
 from lovia.providers.clients import close_clients, load_sdk, shared_client
 from lovia.providers.openai import OpenAIChatProvider
 from tests.notation import U
 from tests.paths import REPO
 from tests.providers.support import CHAT, COMPATIBLE, MESSAGES, RESPONSES, WIRES, Wire, ask, serving
-from tests.providers.wire.script import says
+from tests.providers.wire.script import Failure, says
 from tests.providers.wire.server import WireServer
 
 
@@ -81,6 +84,26 @@ def test_each_event_loop_has_its_own_client() -> None:
         ] * 3
 
 
+@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
+@pytest.mark.parametrize("answer", [says("Yes."), Failure(500, {})], ids=["answer", "error"])
+def test_run_sync_leaves_no_connection_open(wire: Wire, answer: Any) -> None:
+    """The event loop of `run_sync` ends with it, so what was opened on it is closed before."""
+    with WireServer(answer, official=wire.official) as server:
+        provider = wire.provider(server)
+        agent: Agent[Any] = Agent(name="bot", model=provider, retry=None)
+        with suppress(ProviderError):
+            assert agent.run_sync("Well?").output == "Yes."
+        assert server.requests
+        clients = [one for one in gc.get_objects() if isinstance(one, client_class(provider))]
+        ours = [one for one in clients if str(one.base_url).startswith(server.url)]
+    assert [one.is_closed() for one in ours] == [True]
+
+
+def client_class(provider: Any) -> Any:
+    """Return the class of the SDK's clients that a provider makes."""
+    return getattr(load_sdk(provider.sdk), provider.client_class)
+
+
 @pytest.mark.anyio
 async def test_closing_leaves_a_working_provider() -> None:
     """After `aclose` a provider opens a new client; other endpoints keep theirs."""
@@ -118,6 +141,26 @@ async def test_a_client_of_the_user_s_own_is_used_without_its_retries() -> None:
         await provider.aclose()
         assert (await ask(provider, [U()])).text == "Yes."
         await own.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("whose", ["ours", "the user's"])
+@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
+async def test_no_sdk_retries_by_itself(wire: Wire, whose: str) -> None:
+    """A failure is told at once, so that the runner's policy decides and every attempt counts."""
+    with WireServer(Failure(500, {}), says("Yes."), official=wire.official) as server:
+        provider = wire.provider(server)
+        own = None
+        if whose == "the user's":
+            address = server.url + wire.prefix
+            own = client_class(provider)(base_url=address, api_key="mine", max_retries=5)
+            provider = wire.provider(server, client=own)
+        with pytest.raises(ProviderError) as caught:
+            await ask(provider, [U()])
+        assert (caught.value.status_code, len(server.requests)) == (500, 1)
+        await close_clients()
+        if own is not None:
+            await own.close()
 
 
 @pytest.mark.anyio

@@ -75,6 +75,8 @@ def test_other_errors_are_none(message: str, status: int) -> None:
             },
             8,
         ),
+        ({"message": "Input is too long for this model.", "max_model_len": 4_096}, 4_096),
+        ({"error": {"message": json.dumps({"code": "context_length_exceeded"})}}, None),
         ([{"error": {"code": 400, "message": "exceeds the context window of this model"}}], None),
     ],
 )

@@ -24,9 +24,9 @@ from lovia.transcript.entries import ToolResultEntry
 from tests.runtime.support import scripted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from lovia import Agent, RunHead, TranscriptEntry
+    from lovia import Agent, RunContext, RunHead, TranscriptEntry
     from lovia.testing import ScriptedRequest
 
 
@@ -44,6 +44,7 @@ class Life:
     """What became of a run that was killed at a point and gone on with."""
 
     point: Point
+    idempotent: bool
     killed: bool
     output: str
     final_agent: str
@@ -92,8 +93,9 @@ class Mortal(SQLiteCheckpointer):
 class Scene:
     """The agents of one life of the run, on the files in a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, idempotent: bool) -> None:
         self.folder = folder
+        self._idempotent = idempotent
         self._quick_is_done = anyio.Event()
 
     def effect(self, name: str) -> None:
@@ -138,7 +140,12 @@ class Scene:
             return "seen"
 
         b = scripted(provider=ScriptedProvider([answer_of_b] * 9), name="b", tools=[look])
-        handoff = Handoff(b, on_handoff=lambda _args, _ctx: self.effect("handoff"))
+
+        def on_handoff(_args: dict[str, Any], ctx: RunContext[Any]) -> None:
+            self.effect("handoff")
+            self.effect(f"key {ctx.idempotency_key}")
+
+        handoff = Handoff(b, on_handoff=on_handoff, idempotent=self._idempotent)
         return scripted(
             provider=ScriptedProvider([answer_of_a] * 9),
             name="a",
@@ -147,12 +154,12 @@ class Scene:
         )
 
 
-async def live(folder: Path, point: Point | None) -> list[str]:
+async def live(folder: Path, point: Point | None, idempotent: bool) -> list[str]:
     """Run to the end, or until the point; return the calls of the store."""
     store = Mortal(folder / "runs.db", point)
     async with store, SQLiteSession(folder / "runs.db") as session:
         await Runner.run(
-            Scene(folder).agent(),
+            Scene(folder, idempotent).agent(),
             "pay",
             session=session,
             session_id="s",
@@ -161,21 +168,23 @@ async def live(folder: Path, point: Point | None) -> list[str]:
     return store.seen
 
 
-async def go_on(folder: Path, point: Point, killed: bool) -> dict[str, Any]:
+async def go_on(folder: Path, point: Point, idempotent: bool, killed: bool) -> dict[str, Any]:
     """Go on with the run, then ask for it once more, and tell what became of it."""
     path = folder / "runs.db"
     async with SQLiteCheckpointer(path) as store, SQLiteSession(path) as session:
         options: Any = {"session": session, "session_id": "s"}
         checkpoint = CheckpointOptions(store, "r")
-        result = await Runner.run(Scene(folder).agent(), "pay", checkpoint=checkpoint, **options)
+        agent = Scene(folder, idempotent).agent
+        result = await Runner.run(agent(), "pay", checkpoint=checkpoint, **options)
         validate_view(result.entries)
         effects = (folder / "effects").read_text().splitlines()
-        again = await Runner.run(Scene(folder).agent(), "pay", checkpoint=checkpoint, **options)
+        again = await Runner.run(agent(), "pay", checkpoint=checkpoint, **options)
         segments = len(await session.segments("s"))
     after = (folder / "effects").read_text().splitlines()
     results = {e.call_id: e.output for e in result.entries if isinstance(e, ToolResultEntry)}
     became = Life(
         point=point,
+        idempotent=idempotent,
         killed=killed,
         output=result.output,
         final_agent=result.final_agent.name,
@@ -203,6 +212,21 @@ def forked(work: Callable[[], Any], answer: Path) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
+def deaths(operations: list[str]) -> Iterator[tuple[int, str, str, bool]]:
+    """Yield number, name and side of each call of the store at which a run is to be killed.
+
+    With an idempotent handoff only those at which it makes a difference: from the first note of a
+    call to the first save after the notes.
+    """
+    first = operations.index("begin") + 1
+    last = operations.index("append", first) + 1
+    for number, operation in enumerate(operations, 1):
+        for when in ("before", "after"):
+            yield number, operation, when, False
+            if first <= number <= last:
+                yield number, operation, when, True
+
+
 def main(folder: Path) -> None:
     """Kill the run at every call of its store, before and after, and write what became of it.
 
@@ -216,20 +240,19 @@ def main(folder: Path) -> None:
 
     first = folder / "first"
     first.mkdir()
-    code, operations = in_own_process("asyncio", live, first, None)
+    code, operations = in_own_process("asyncio", live, first, None, False)
     assert code == 0, "the run does not even live undisturbed"
     lives = []
-    for number, operation in enumerate(operations, 1):
-        for when in ("before", "after"):
-            point = Point(number, operation, when)
-            backends = ["asyncio", "trio"] if number % 2 else ["trio", "asyncio"]
-            own = folder / f"{number}-{when}"
-            own.mkdir()
-            code, _ = in_own_process(backends[0], live, own, point)
-            killed = code == -signal.SIGKILL
-            code, life = in_own_process(backends[1], go_on, own, point, killed)
-            assert code == 0, f"the run could not be gone on with at {point}"
-            lives.append(life)
+    for number, operation, when, idempotent in deaths(operations):
+        point = Point(number, operation, when)
+        backends = ["asyncio", "trio"] if number % 2 else ["trio", "asyncio"]
+        own = folder / f"{number}-{when}-{idempotent}"
+        own.mkdir()
+        code, _ = in_own_process(backends[0], live, own, point, idempotent)
+        killed = code == -signal.SIGKILL
+        code, life = in_own_process(backends[1], go_on, own, point, idempotent, killed)
+        assert code == 0, f"the run could not be gone on with at {point}"
+        lives.append(life)
     json.dump(lives, sys.stdout)
 
 

@@ -17,11 +17,12 @@ from lovia import (
     RunHandle,
     Runner,
     ToolResultEntry,
+    Usage,
     events,
     tool,
 )
-from lovia.testing import call, text
-from tests.runtime.support import events_of, provider_of, scripted
+from lovia.testing import batch, call, text
+from tests.runtime.support import Untouched, events_of, provider_of, scripted
 from tests.runtime.test_telemetry import tree
 
 if TYPE_CHECKING:
@@ -84,6 +85,72 @@ async def test_inner_spending_counts_in_the_outer_budget() -> None:
     with pytest.raises(BudgetExceeded):
         await Runner.run(outer, "go", budget=RunBudget(max_total_tokens=7))
     assert len(provider_of(outer).requests) == 2
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+async def test_an_inner_run_stops_when_the_outer_budget_is_spent(levels: int) -> None:
+    """It does not go on at the outer run's cost until it has its answer, however deep it is."""
+
+    @tool
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    worker = scripted(*[call("look")] * 30, text("never"), name="worker", tools=[look])
+    agent, asked = worker, "ask_worker"
+    for level in range(levels):
+        agent = scripted(
+            call(asked, {"input": "x"}), text("ok"), name=f"n{level}", tools=[agent.as_tool()]
+        )
+        asked = f"ask_n{level}"
+    with pytest.raises(BudgetExceeded) as caught:
+        await Runner.run(agent, "go", budget=RunBudget(max_total_tokens=12))
+    assert caught.value.limit == "max_total_tokens"
+    spent_before = 2 * levels  # tokens of the answers that asked the worker
+    assert len(provider_of(worker).requests) == (12 - spent_before) // 2 + 1
+
+
+async def test_what_inner_runs_spend_is_in_the_outer_usage_at_once() -> None:
+    """Two that run side by side are both seen while they are in the middle of their work."""
+    here = [anyio.Event(), anyio.Event()]
+    totals: list[int] = []
+
+    @tool
+    async def meet(number: int) -> str:
+        """Wait until the other one is here as well."""
+        here[number].set()
+        await here[1 - number].wait()
+        totals.append(handle.context.usage.total_tokens)
+        return "met"
+
+    inner = [
+        scripted(call("meet", {"number": n}), text("ok"), name=f"n{n}", tools=[meet])
+        for n in (0, 1)
+    ]
+    outer = scripted(
+        batch(("ask_n0", {"input": "x"}), ("ask_n1", {"input": "x"})),
+        text("ok"),
+        tools=[agent.as_tool() for agent in inner],
+    )
+    handle = Runner.stream(outer, "go")
+    result = await handle.result()
+    assert totals[0] == 6
+    assert result.usage.total_tokens == 12
+
+
+async def test_inner_summaries_are_summaries_of_the_outer_run() -> None:
+    """The summaries' share of an inner run is part of the outer's, also when nobody said so."""
+
+    class Books(Untouched):
+        async def apply(self, entries: Any, *, ctx: Any) -> Any:
+            ctx.usage.add(Usage(input_tokens=5, output_tokens=1))
+            return await super().apply(entries, ctx=ctx)
+
+    inner = scripted(text("x"), name="inner", context_policy=Books())
+    outer = scripted(call("ask_inner", {"input": "x"}), text("ok"), tools=[inner.as_tool()])
+    result = await Runner.run(outer, "go")
+    assert result.usage.total_tokens == 12
+    assert result.usage.summary.total_tokens == 6
 
 
 async def test_each_inner_run_has_a_budget_of_its_own() -> None:

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 
-from lovia import Handoff, Runner, ToolResultEntry
+from lovia import (
+    CancelToken,
+    CheckpointOptions,
+    Handoff,
+    InMemoryCheckpointer,
+    RunCancelled,
+    RunContext,
+    Runner,
+    ToolResultEntry,
+    tool,
+)
 from lovia.testing import batch, call, text
+from tests.runtime.saving import Plain, saved_run
 from tests.runtime.support import provider_of, scripted
+
+if TYPE_CHECKING:
+    from lovia import Agent
 
 pytestmark = pytest.mark.anyio
 
@@ -85,3 +101,100 @@ async def test_agents_can_hand_back_and_forth() -> None:
     one.handoffs.append(two)
     result = await Runner.run(one, "go")
     assert (result.output, result.turns, result.final_agent) == ("home", 3, one)
+
+
+@pytest.mark.parametrize("make", [InMemoryCheckpointer, Plain])
+async def test_an_idempotent_callback_is_called_until_it_has_returned(make: Any) -> None:
+    """Stopped in its middle it is called again in the next life, with the same key; then no more.
+
+    What ran beside it is not done again.
+    """
+    called: list[tuple[str | None, str]] = []
+    beside: list[str] = []
+    token = CancelToken()
+
+    async def tell(_args: Any, ctx: RunContext[Any]) -> None:
+        called.append((ctx.idempotency_key, ctx.agent.name))
+        if len(called) == 1:
+            await anyio.wait_all_tasks_blocked()
+            token.cancel()
+            await anyio.sleep_forever()
+
+    @tool
+    async def look() -> str:
+        """Look."""
+        beside.append("look")
+        return "seen"
+
+    def desk(*of_a: Any) -> Agent[Any]:
+        b = scripted(text("b here"), name="b")
+        handoff = Handoff(b, on_handoff=tell, idempotent=True)
+        return scripted(*of_a, name="a", handoffs=[handoff], tools=[look])
+
+    store = make()
+    asked = batch(("transfer_to_b", {"reason": "x"}), ("look", {}))
+    _, error = await saved_run(desk(asked), store, cancel_token=token)
+    assert isinstance(error, RunCancelled)
+    _, result = await saved_run(desk(), store)
+    assert result.output == "b here"
+    assert len(called) == 2
+    assert len(set(called)) == 1
+    assert beside == ["look"]
+    _, again = await saved_run(desk(), store)
+    assert (again.output, len(called)) == ("b here", 2)
+
+
+async def test_each_call_has_a_key_of_its_own() -> None:
+    """Attempts at one call share it; other calls, other runs and a run begun anew do not."""
+    keys: list[str | None] = []
+    contexts: list[RunContext[Any]] = []
+
+    @tool(retries=1)
+    def pay(ctx: RunContext[Any]) -> str:
+        """Pay; runs in a thread."""
+        contexts.append(ctx)
+        keys.append(ctx.idempotency_key)
+        if len(keys) % 2:
+            raise OSError("again")
+        return "paid"
+
+    def agent() -> Agent[Any]:
+        return scripted(batch(("pay", {})), batch(("pay", {})), text("ok"), tools=[pay])
+
+    store = InMemoryCheckpointer()
+    for run_id in ("r", "s"):
+        await saved_run(agent(), store, run_id=run_id)
+    anew = CheckpointOptions(store, "r", if_run_exists="restart")
+    await saved_run(agent(), store, checkpoint=anew)
+    assert len(keys) == 12
+    assert keys[::2] == keys[1::2]
+    assert len(set(keys)) == 6
+    assert all(re.fullmatch("[0-9a-f]{32}", key or "") for key in keys)
+    assert contexts[0].idempotency_key is None
+
+
+async def test_an_inner_run_makes_calls_of_its_own() -> None:
+    """What an agent does as a tool has other keys than the call that asked it."""
+    keys: dict[str, str | None] = {}
+
+    @tool
+    def note(ctx: RunContext[Any]) -> str:
+        """Note."""
+        keys[ctx.agent.name] = ctx.idempotency_key
+        return "noted"
+
+    inner = scripted(call("note"), text("ok"), name="inner", tools=[note])
+
+    @inner.instruction
+    def outside_of_calls(ctx: RunContext[Any]) -> str:
+        keys["instructions"] = ctx.idempotency_key
+        return ""
+
+    outer = scripted(
+        batch(("ask_inner", {"input": "x"}), ("note", {})),
+        text("ok"),
+        tools=[inner.as_tool(), note],
+    )
+    await Runner.run(outer, "go")
+    assert keys["bot"] != keys["inner"]
+    assert keys["instructions"] is None

@@ -149,3 +149,15 @@ async def test_a_type_that_json_cannot_express_is_refused() -> None:
     with pytest.raises(UserError, match="UserError"):
         await Runner.run(agent, "go")
     assert provider_of(agent).requests == []
+
+
+@pytest.mark.usefixtures("pydantic_as_new")
+async def test_the_first_output_type_of_a_process_does_not_block_the_loop() -> None:
+    """Pydantic looks for plugins on the disk when it first makes a type; nobody waits for that."""
+    assert (await Runner.run(scripted(text("5")), "go", output_type=int)).output == 5
+
+
+@pytest.fixture
+def pydantic_as_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have pydantic look for its plugins again, as in a new process."""
+    monkeypatch.setattr("pydantic.plugin._loader._plugins", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -168,6 +169,69 @@ async def test_a_callback_that_was_not_reached_is_called_later(where: str, make:
     assert (saved.pending_handoff, len(saved.entries), saved.calls) == (None, 2, {})
     _, result = await saved_run(desk(), store)
     assert (result.output, called) == ("b here", ["handoff"])
+
+
+@pytest.mark.parametrize("make", [InMemoryCheckpointer, Plain])
+async def test_calls_of_a_killed_process_count_once_in_the_budget(make: Any) -> None:
+    """Those that had begun count, with their result or without, and those that had not do not."""
+    store = make()
+    left: list[Any] = []
+
+    @tool
+    async def note(a: int) -> int:
+        """Note; the store holds now what a process leaves that is killed here."""
+        await anyio.wait_all_tasks_blocked()
+        left.append(copy.deepcopy(vars(store)))
+        return a
+
+    asked = batch(*(("note", {"a": a}) for a in range(3)))
+    budget = RunBudget(max_tool_calls=9)
+    await saved_run(scripted(asked, text("ok"), tools=[note]), store, budget=budget)
+    assert budget.tool_calls == 3
+    for life in range(3):
+        vars(store).update(copy.deepcopy(left[life]))
+        again = RunBudget(max_tool_calls=4)
+        agent = scripted(call("note", {"a": 9}), text("ok"), tools=[note])
+        _, result = await saved_run(agent, store, budget=again)
+        assert (result.output, again.tool_calls) == ("ok", 4)
+
+
+async def test_a_note_outlives_a_life_in_which_an_earlier_call_begins() -> None:
+    """Of two calls the later one had begun when the process died, twice: it never runs again.
+
+    The store has no log of calls, so the notes are in its heads. What it holds when a tool runs is
+    what a process leaves that is killed there.
+    """
+    store, hooks, first_may_begin = Plain(), AgentHooks(), anyio.Event()
+    ran: list[int] = []
+    left: list[Any] = []
+
+    @hooks.on(events.ToolCallStarted)
+    async def hold_back(event: events.ToolCallStarted, _ctx: Any) -> None:
+        if event.call.arguments == '{"a": 1}':
+            await first_may_begin.wait()
+
+    @tool
+    async def note(a: int) -> int:
+        """Note."""
+        ran.append(a)
+        left.append(store.runs["r"])
+        first_may_begin.set()
+        return a
+
+    def agent(*script: Any) -> Agent[Any]:
+        return scripted(*script, tools=[note], hooks=hooks)
+
+    await saved_run(agent(batch(("note", {"a": 1}), ("note", {"a": 2})), text("ok")), store)
+    assert ran == [2, 1]
+    store.runs["r"] = left[0]  # killed in the second call, before the first had begun
+    await saved_run(agent(text("ok")), store)
+    assert ran == [2, 1, 1]
+    store.runs["r"] = left[-1]  # killed in the first call
+    _, result = await saved_run(agent(text("ok")), store)
+    assert ran == [2, 1, 1]
+    told = [entry.output for entry in result.entries if isinstance(entry, ToolResultEntry)]
+    assert [("interrupted" in output) for output in told] == [True, True]
 
 
 @pytest.mark.parametrize("what", ["agent", "target", "ambiguous"])

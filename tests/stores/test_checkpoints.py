@@ -58,7 +58,7 @@ FULL = RunHead(
     outcome="cancelled",
     context_revision="abc",
     log=LogMark(4, 0, PrefixChain().value().hex()),
-    progress=RunProgress(0, (1,), (2,), {"2": False}, 1, 5, 1.5, "stop", "00-1-2-01"),
+    progress=RunProgress(0, (1,), (2,), {"2": False}, 1, 5, 1.5, "stop", "00-1-2-01", 3),
     session=SessionMark("s", 0, 9, "c"),
 )
 

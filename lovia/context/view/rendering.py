@@ -27,6 +27,7 @@ from lovia.transcript.entries import (
     TranscriptEntry,
     text_of,
 )
+from lovia.transcript.pairing import NO_RESULT
 from lovia.transcript.text import clean_entry
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def _special_entries(
         unit = pairing.units[pairing.unit_of[call]]
         shown = special.setdefault(unit.stop - 1, [(transcript[unit.stop - 1], unit.stop - 1)])
         call_id = clean_entry(transcript[call]).call_id  # type: ignore[union-attr] # a call, by its index
-        shown.append((ToolResultEntry(call_id, markers.NO_RESULT, origin="placeholder"), -1))
+        shown.append((ToolResultEntry(call_id, NO_RESULT, origin="placeholder"), -1))
     return special
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, Unpack
 
+from lovia.providers.openai.base import OpenAIProvider
 from lovia.providers.openai.chat_request import CALL_EXTRAS, DETAILS, FIELD, chat_body
 from lovia.providers.openai.chat_stream import ChatReader
-from lovia.providers.openai.dialect import host_of
-from lovia.providers.openai.endpoint import openai_endpoint
 from lovia.providers.options import request_arguments
-from lovia.providers.sdk import PreparedRequest, SDKProvider
-from lovia.providers.windows import openai_window
+from lovia.providers.sdk import PreparedRequest
 from lovia.providers.wire.conversation import conversation_of
 from lovia.providers.wire.names import CallIds, ToolNames
 
@@ -18,13 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lovia.providers.base import ModelSettings
+    from lovia.providers.openai.base import OpenAIKeywords
     from lovia.providers.openai.dialect import ChatDialect
     from lovia.transcript.entries import ReasoningEntry, TranscriptEntry
 
 __all__ = ["OpenAIChatProvider"]
 
 
-class OpenAIChatProvider(SDKProvider):
+class OpenAIChatProvider(OpenAIProvider):
     """A model behind the Chat Completions protocol (extra ``openai``).
 
     Args:
@@ -43,48 +42,19 @@ class OpenAIChatProvider(SDKProvider):
             own key, address and timeout.
     """
 
-    sdk: ClassVar[str] = "openai"
-    client_class: ClassVar[str] = "AsyncOpenAI"
-
-    def __init__(  # noqa: PLR0913 - one keyword a trait of the endpoint
+    def __init__(
         self,
         model: str,
         *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        name: str | None = None,
-        context_window: int | None = None,
         supports_json_schema: bool | None = None,
         dialect: ChatDialect | None = None,
-        timeout: float = 600.0,
-        default_headers: Mapping[str, str] | None = None,
-        extra_body: Mapping[str, Any] | None = None,
-        client: Any = None,
+        **endpoint: Unpack[OpenAIKeywords],
     ) -> None:
-        endpoint = openai_endpoint(
-            base_url=base_url,
-            api_key=api_key,
-            timeout=timeout,
-            headers=default_headers,
-            client=client,
-        )
-        super().__init__(
-            model,
-            endpoint=endpoint,
-            client=client,
-            context_window=context_window,
-            extra_body=extra_body,
-        )
-        host = host_of(endpoint.base_url)
-        self._origin = host.origin
-        self.dialect: ChatDialect = dialect or host.dialect
-        self.name: str = name or host.name
+        super().__init__(model, **endpoint)
+        self.dialect: ChatDialect = dialect or self._host.dialect
         self.supports_json_schema: bool = (
             self.dialect.json_schema if supports_json_schema is None else supports_json_schema
         )
-
-    def _known_window(self) -> int | None:
-        return openai_window(self._model) if self._origin == "openai" else None
 
     def _prepare(
         self,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from lovia.providers.openai.dialect import host_of
-from lovia.providers.openai.endpoint import openai_endpoint
+from lovia.providers.openai.base import OpenAIProvider
 from lovia.providers.openai.responses_request import responses_body
 from lovia.providers.openai.responses_stream import ResponsesReader
 from lovia.providers.options import request_arguments
-from lovia.providers.sdk import PreparedRequest, SDKProvider
-from lovia.providers.windows import openai_window
+from lovia.providers.sdk import PreparedRequest
 from lovia.providers.wire.conversation import conversation_of
 from lovia.providers.wire.names import CallIds, ToolNames
 
@@ -25,7 +23,7 @@ __all__ = ["OpenAIResponsesProvider"]
 _CALL_IDS = r"[a-zA-Z0-9_-]{1,64}"
 
 
-class OpenAIResponsesProvider(SDKProvider):
+class OpenAIResponsesProvider(OpenAIProvider):
     """A model behind the Responses protocol (extra ``openai``).
 
     The whole conversation is sent each time and nothing is stored; the model's thoughts come back
@@ -43,43 +41,7 @@ class OpenAIResponsesProvider(SDKProvider):
         client: An ``openai.AsyncOpenAI`` of your own; it brings its own key, address and timeout.
     """
 
-    sdk: ClassVar[str] = "openai"
-    client_class: ClassVar[str] = "AsyncOpenAI"
-
-    def __init__(  # noqa: PLR0913 - one keyword a trait of the endpoint
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        name: str | None = None,
-        context_window: int | None = None,
-        timeout: float = 600.0,
-        default_headers: Mapping[str, str] | None = None,
-        extra_body: Mapping[str, Any] | None = None,
-        client: Any = None,
-    ) -> None:
-        endpoint = openai_endpoint(
-            base_url=base_url,
-            api_key=api_key,
-            timeout=timeout,
-            headers=default_headers,
-            client=client,
-        )
-        super().__init__(
-            model,
-            endpoint=endpoint,
-            client=client,
-            context_window=context_window,
-            extra_body=extra_body,
-        )
-        host = host_of(endpoint.base_url)
-        self._origin = host.origin
-        self.name: str = name or host.name
-        self.supports_json_schema: bool = True
-
-    def _known_window(self) -> int | None:
-        return openai_window(self._model) if self._origin == "openai" else None
+    supports_json_schema: bool = True
 
     def _prepare(
         self,

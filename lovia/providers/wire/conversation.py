@@ -21,7 +21,7 @@ from lovia.transcript.entries import (
     TranscriptEntry,
     text_of,
 )
-from lovia.transcript.pairing import Pairing, leading_block
+from lovia.transcript.pairing import NO_RESULT, Pairing, leading_block
 from lovia.transcript.text import clean_entry
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from lovia.providers.wire.names import CallIds
 
 __all__ = [
-    "NO_RESULT",
     "Call",
     "Conversation",
     "InputMessage",
@@ -40,8 +39,6 @@ __all__ = [
     "conversation_of",
 ]
 
-#: Stands for the result of a call that nobody has answered.
-NO_RESULT: Final = "no result was recorded"
 #: Stands for the output of a tool that returned nothing.
 NO_OUTPUT: Final = "(no output)"
 

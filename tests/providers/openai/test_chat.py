@@ -202,6 +202,27 @@ def test_pieces_of_parallel_calls_are_sorted() -> None:
     assert [(call.name, call.arguments) for call in reply.calls] == [("a.b", "{}"), ("a.b", "{}")]
 
 
+def test_pieces_without_index_and_id_go_on_with_the_last_call() -> None:
+    """Some servers name a call once, by its id alone."""
+    reply = read(
+        chunk(tool_calls=[{"id": "c1", "function": {"name": "a_b", "arguments": '{"x"'}}]),
+        chunk(tool_calls=[{"function": {"arguments": ": 1}"}}]),
+        chunk(tool_calls=[{"id": "c2", "function": {"name": "a_b", "arguments": "{"}}]),
+        chunk(tool_calls=[{"function": {"arguments": "}"}}]),
+        chunk(finish="tool_calls"),
+    )
+    assert [(c.call_id, c.arguments) for c in reply.calls] == [("c1", '{"x": 1}'), ("c2", "{}")]
+
+
+def test_usage_may_stand_in_the_choice() -> None:
+    """Kimi reports it there."""
+    event = chunk(finish="stop", content="ok")
+    event["choices"][0]["usage"] = {"prompt_tokens": 7, "completion_tokens": 2}
+    reply = read(event)
+    assert reply.usage is not None
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (7, 2)
+
+
 def test_blocks_of_reasoning_are_joined() -> None:
     """OpenRouter's blocks come in pieces and go back whole."""
     pieces = [

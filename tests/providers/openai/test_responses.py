@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lovia import ModelSettings
-from lovia.errors import UserError
+from lovia.errors import ProviderError, UserError
+from lovia.providers.openai.responses_stream import ResponsesReader
+from lovia.providers.wire.names import ToolNames
 from lovia.transcript import (
     AssistantTextEntry,
     ContentPart,
@@ -15,7 +17,9 @@ from lovia.transcript import (
     ReasoningEntry,
     ToolResultEntry,
     TranscriptEntry,
+    UsageDelta,
 )
+from lovia.usage import Usage
 from tests.notation import C, S, T, U
 from tests.providers.support import RESPONSES, answered, ask, serving, tools
 from tests.providers.wire.script import CallTool, Thought, says
@@ -122,3 +126,15 @@ async def test_models_that_do_not_think_are_not_asked_to() -> None:
     async with serving(RESPONSES, says("Yes."), options={"model": "gpt-4o"}) as (server, provider):
         await ask(provider, [U(), C("c"), T("c")])
         assert "include" not in server.bodies[0]
+
+
+async def test_what_a_failed_answer_spent_counts() -> None:
+    """The vendor reports it beside the error, and the account is charged for it."""
+    reader = ResponsesReader("vendor", "m", origin="host", names=ToolNames([]))
+    spent = {"input_tokens": 7, "output_tokens": 2}
+    failed = {"error": {"code": "server_error", "message": "no"}, "usage": spent}
+    told: list[object] = []
+    deltas = reader.feed({"type": "response.failed", "response": failed})
+    with pytest.raises(ProviderError, match="no"):
+        told.extend(deltas)  # keeps what came before the error
+    assert told == [UsageDelta(Usage(input_tokens=7, output_tokens=2))]

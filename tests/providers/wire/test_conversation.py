@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lovia.providers.wire.conversation import (
-    NO_RESULT,
     Call,
     Conversation,
     InputMessage,
@@ -87,7 +86,7 @@ def test_neighbours_of_one_speaker_are_one_message() -> None:
         ([U("q"), C("a"), C("b"), T("b", "2"), T("a", "1"), U("x")], [("a", "1"), ("b", "2")]),
         ([U("q"), C("a"), C("b"), T("a", "1"), A("hm"), T("b", "2")], [("a", "1"), ("b", "2")]),
         ([U("q"), C("a"), U("well?"), T("a", "late"), U("x")], [("a", "late")]),
-        ([U("q"), C("a"), U("x")], [("a", NO_RESULT)]),
+        ([U("q"), C("a"), U("x")], [("a", "no result was recorded")]),
         ([U("q"), C("a"), T("a", ""), U("x")], [("a", "(no output)")]),
         ([U("q"), C("a"), T("a", "1"), C("b"), T("b", "2")], [("a", "1"), ("b", "2")]),
     ],
