@@ -21,6 +21,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from lovia_otel._closing import Closer
 from lovia_otel._console import SpanTreePrinter
+from lovia_otel._counting import CountedLogRecordExporter, CountedSpanExporter
 from lovia_otel._exporting import ForkedReader, RenewedExporter, SharedLines
 from lovia_otel._forking import renew_in_child
 from lovia_otel.errors import ConfigurationError, MissingSdkError
@@ -193,11 +194,13 @@ def _providers(settings: Settings, destinations: list[Exporters], parts: _Parts)
     loggers = LoggerProvider(resource=resource, shutdown_on_exit=False)
     for exporters in destinations:
         if exporters.spans is not None:
-            tracers.add_span_processor(BatchSpanProcessor(exporters.spans))
+            counted = CountedSpanExporter(exporters.spans)
+            tracers.add_span_processor(BatchSpanProcessor(counted))
         if exporters.metrics is not None:
             parts.readers.append(ForkedReader(exporters.metrics))
         if exporters.logs is not None:
-            loggers.add_log_record_processor(BatchLogRecordProcessor(exporters.logs))
+            records = CountedLogRecordExporter(exporters.logs)
+            loggers.add_log_record_processor(BatchLogRecordProcessor(records))
     if settings.console:
         printer: Any = parts.renewed(SpanTreePrinter)
         tracers.add_span_processor(BatchSpanProcessor(printer, schedule_delay_millis=_PRINT_EVERY))

@@ -24,10 +24,10 @@ from typing import Final
 
 from opentelemetry import context as otel_context
 
-from lovia_otel import names, providers
+from lovia_otel import providers
 from lovia_otel._forking import renew_in_child
 from lovia_otel._telling import Passes, Telling, telling
-from lovia_otel.guard import drop
+from lovia_otel.guard import drop, lost
 from lovia_otel.logs import Moment
 
 MOST_WAITING: Final = 2_048  # events in the queue
@@ -95,9 +95,7 @@ class EventBridge:
             self._queue.put_nowait((told, at))
         except queue.Full:
             self.dropped += 1
-            instruments = providers.instruments()
-            if instruments is not None:
-                instruments.record(names.METRIC_DROPPED_EVENTS, 1, {})
+            lost(1)
             return
         if self._thread is None:
             self._start()

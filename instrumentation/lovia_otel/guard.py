@@ -36,9 +36,14 @@ def guarded(function: Callable[P, None]) -> Callable[P, None]:
 def drop(where: str) -> None:
     """Count one piece of telemetry as lost, and log the exception being handled at debug level."""
     _log.debug("telemetry was dropped in %s", where, exc_info=True)
+    lost(1)
+
+
+def lost(count: int) -> None:
+    """Count pieces of telemetry as lost: spans, log records, or what could not be recorded."""
     try:
         instruments = providers.instruments()
         if instruments is not None:
-            instruments.record(names.METRIC_DROPPED_EVENTS, 1, {})
+            instruments.record(names.METRIC_DROPPED_EVENTS, count, {})
     except Exception:  # noqa: BLE001 - the meter is what is broken
-        _log.debug("the drop could not be counted", exc_info=True)
+        _log.debug("the loss could not be counted", exc_info=True)

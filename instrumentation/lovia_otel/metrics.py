@@ -258,7 +258,7 @@ TELEMETRY_METRICS: Final = (
     _count(
         names.METRIC_DROPPED_EVENTS,
         names.UNIT_EVENTS,
-        "Telemetry that was lost because recording it failed.",
+        "Telemetry that was lost: recording it failed, or no receiver took it.",
     ),
 )
 

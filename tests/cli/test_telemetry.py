@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from lovia.cli import main
 from lovia_otel import read_recording
 from tests.cli.support import write_talk
+from tests.receiver import Receiver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,55 +18,11 @@ if TYPE_CHECKING:
 Captured = pytest.CaptureFixture[str]
 
 
-class Receiver(ThreadingHTTPServer):
-    """An OTLP receiver on this machine that keeps what it is sent."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.bodies: list[tuple[str, bytes]] = []
-
-    @property
-    def url(self) -> str:
-        """Its base address."""
-        return f"http://127.0.0.1:{self.server_port}"
-
-    def span_names(self) -> list[str]:
-        """Return the names of all spans that arrived."""
-        names = []
-        for path, body in self.bodies:
-            if path == "/v1/traces":
-                request = ExportTraceServiceRequest.FromString(body)
-                for group in request.resource_spans:
-                    names += [span.name for scope in group.scope_spans for span in scope.spans]
-        return names
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Receiver
-
-    def do_POST(self) -> None:
-        """Keep the body and accept it."""
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.headers.get("Content-Encoding") == "gzip":
-            body = gzip.decompress(body)
-        self.server.bodies.append((self.path, body))
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     """A receiver that runs during a test."""
-    server = Receiver()
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with Receiver() as server:
+        yield server
 
 
 def test_a_replay_is_exported(tmp_path: Path, receiver: Receiver, capsys: Captured) -> None:
