@@ -63,7 +63,7 @@ class CountedLogRecordExporter(LogRecordExporter):
 
     def shutdown(self) -> None:
         """End the other exporter."""
-        self._exporter.shutdown()
+        self._exporter.shutdown()  # type: ignore[no-untyped-call]  # the SDK leaves it untyped
 
     def force_flush(self, timeout_millis: int = 10_000) -> bool:
         """Have the other exporter write what it holds."""
