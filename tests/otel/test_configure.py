@@ -271,7 +271,7 @@ def test_a_dead_receiver_costs_neither_the_run_nor_the_file(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The work is not slowed, the file is complete, and the end comes within its time."""
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "2")  # it tries again after one
     file = tmp_path / "trace.jsonl"
     handle = configure("http://127.0.0.1:9", file=file, set_global=False)
     before = time.monotonic()
