@@ -66,7 +66,7 @@ def test_sampling_keeps_what_is_worth_a_look(emitted: Emitted) -> None:
     well = {names.COMPLETED, names.SUSPENDED}
     assert kept[names.RUN_OUTCOME] == set(names.RUN_OUTCOMES) - well
     (slow,) = [p["ottl_condition"]["span"] for p in policies if p["type"] == "ottl_condition"]
-    assert re.match(rf'name == "{names.SPAN_PASS}" and ', slow[0])
+    assert re.match(rf'span\.name == "{names.SPAN_PASS}" and ', slow[0])
     assert {"status_code", "probabilistic"} <= {policy["type"] for policy in policies}
 
 
