@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 PY := $(VENV)/bin/python
 CODE := lovia instrumentation/lovia_otel tests benchmarks dashboards
 
-.PHONY: help setup demo test lint bench dashboards reference requirements
+.PHONY: help setup demo test lint bench dashboards backends reference requirements
 
 help:
 	@echo "make demo          a real agent session outgrows its window and is compacted; no key needed"
@@ -16,6 +16,7 @@ help:
 	@echo "make bench         the benchmarks"
 	@echo "make dashboards    build the Grafana dashboards anew"
 	@echo "make reference     write docs/telemetry-reference.md anew"
+	@echo "make backends      a Collector, Jaeger and Prometheus on this machine, to look at (needs Go)"
 	@echo "make requirements  pin the newest versions of what is used (asks the package index)"
 
 setup:
@@ -25,7 +26,7 @@ demo: setup
 	@$(VENV)/bin/lovia demo
 
 test: setup
-	@$(PY) -m pytest -n auto $(PYTEST_ARGS)
+	@$(PY) -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
 
 lint: setup
 	@echo "lint: ruff"
@@ -44,6 +45,9 @@ dashboards: setup
 
 reference: setup
 	@$(PY) -m tests.meta.reference
+
+backends: setup
+	@$(PY) -m tests.backends
 
 requirements: setup
 	@.ci/pin "$(VENV)"

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from tests.backends.binaries import PROMETHEUS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -66,9 +68,10 @@ class Promtool:
 
 
 def find_promtool() -> str | None:
-    """Return where promtool is: where PROMTOOL says, or on the path."""
-    named = os.environ.get("PROMTOOL")
-    return named if named and Path(named).is_file() else shutil.which("promtool")
+    """Return where promtool is: where PROMTOOL says, among the built backends, or on the path."""
+    named = [os.environ.get("PROMTOOL"), PROMETHEUS.program("promtool")]
+    found = [str(path) for path in named if path and Path(path).is_file()]
+    return found[0] if found else shutil.which("promtool")
 
 
 @pytest.fixture
@@ -76,5 +79,5 @@ def promtool() -> Promtool:
     """Return promtool, or skip the test where there is none."""
     path = find_promtool()
     if path is None:
-        pytest.skip("promtool is not there: install Prometheus, or name the binary in PROMTOOL")
+        pytest.skip("promtool is not there: run `make backends`, or name the binary in PROMTOOL")
     return Promtool(path)

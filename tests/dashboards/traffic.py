@@ -122,6 +122,17 @@ async def handed_over(folder: Path) -> None:
     await runs.aclose()
 
 
+async def unmanaged(folder: Path) -> None:
+    """Answer after one look, without a policy for the context."""
+    await _run("bare", call("look"), text("done"), tools=[look])
+
+
+async def in_time(folder: Path) -> None:
+    """Answer after one look, before the policy has anything to do."""
+    policy = CompactingContextPolicy(_WINDOW * 10)
+    await _run("brief", call("look"), text("done"), tools=[look], context_policy=policy)
+
+
 async def made_larger(folder: Path) -> None:
     """Send requests that are larger than what they stand for."""
     await _run("wordy", call("look"), text("done"), tools=[look], context_policy=WordyPolicy())
