@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import threading
@@ -23,6 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.backends", description=__doc__)
     parser.add_argument("what", nargs="?", choices=["build", "run"], default="run")
     what = parser.parse_args(arguments).what
+    for end in (signal.SIGINT, signal.SIGTERM):  # what was started ends with this, however it ends
+        signal.signal(end, signal.default_int_handler)
     try:
         for module in binaries.ALL:
             module.build(_say)
