@@ -90,9 +90,9 @@ def mortal(stack: Stack) -> Iterator[tuple[Collector, Server]]:
         yield collector, server
 
 
-def _collector(stack: Stack, **settings: str) -> Collector:
+def _collector(stack: Stack, wait: str = "1s") -> Collector:
     backends = (stack.jaeger.otlp, stack.prometheus.otlp, stack.collector.logs)
-    return Collector(stack.folder / "mortal", *backends, **settings)
+    return Collector(stack.folder / "mortal", *backends, wait=wait)
 
 
 def test_a_collector_that_dies_costs_a_run_nothing(

@@ -19,6 +19,7 @@ NEED_AN_EXTRA = (
     "lovia.cli.",
     "lovia_otel._pipeline",
     "lovia_otel._console",
+    "lovia_otel._counting",
     "lovia_otel._exporting",
 )
 
