@@ -147,8 +147,8 @@ def cache() -> Path:
 
 
 def _surroundings() -> dict[str, str]:
-    """Return the environment for Go, in which it changes no pin."""
-    return {**os.environ, "GOWORK": "off", "GOFLAGS": "-mod=readonly"}
+    """Return the environment for Go, in which it changes no pin and asks nothing of Git."""
+    return {**os.environ, "GOWORK": "off", "GOFLAGS": "-mod=readonly -buildvcs=false"}
 
 
 @contextmanager
