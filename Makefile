@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 PY := $(VENV)/bin/python
 CODE := lovia instrumentation/lovia_otel tests benchmarks dashboards
 
-.PHONY: help setup demo test lint bench dashboards backends reference requirements
+.PHONY: help setup demo test lint bench dashboards backends reference pictures requirements
 
 help:
 	@echo "make demo          a real agent session outgrows its window and is compacted; no key needed"
@@ -17,6 +17,7 @@ help:
 	@echo "make dashboards    build the Grafana dashboards anew"
 	@echo "make reference     write docs/telemetry-reference.md anew"
 	@echo "make backends      a Collector, Jaeger and Prometheus on this machine, to look at (needs Go)"
+	@echo "make pictures      take the pictures of the documentation anew (needs Chromium and Go)"
 	@echo "make requirements  pin the newest versions of what is used (asks the package index)"
 
 setup:
@@ -48,6 +49,9 @@ reference: setup
 
 backends: setup
 	@$(PY) -m tests.backends
+
+pictures: setup
+	@$(PY) -m tests.pictures
 
 requirements: setup
 	@.ci/pin "$(VENV)"

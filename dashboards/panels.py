@@ -82,7 +82,8 @@ def lines(
         unit: The unit of all values.
         guide: What a reader is told.
         width: Columns, of 24.
-        colours: Colours by the name of what is drawn.
+        colours: Colours by the name of what is drawn; where a legend goes on after the name, by
+            its beginning.
         limits: Values from which a curve's background tells of trouble, with their colours.
         stacked: Draw bars that stand on each other.
     """
@@ -99,7 +100,10 @@ def lines(
         style = common.GraphThresholdsStyleConfig().mode(looks.GraphThresholdsStyleMode.DASHED)
         panel.thresholds(_thresholds(limits)).thresholds_style(style)
     for name, colour in (colours or {}).items():
-        panel.override_by_name(name, [_fixed(colour)])
+        if any(query.legend.startswith(f"{name} {{{{") for query in queries):
+            panel.override_by_regexp(f"/^{name} /", [_fixed(colour)])
+        else:
+            panel.override_by_name(name, [_fixed(colour)])
     panel.targets([_range(query).ref_id(_letter(k)) for k, query in enumerate(queries)])
     return _framed(panel.build(), queries, title=title, unit=unit, guide=guide, width=width)
 

@@ -31,6 +31,7 @@ def _costs() -> Panel:
             _an_hour(economy.money(economy.MONEY_SUMMARIES, grown=rate), "Summaries"),
         ],
         unit=COUNT,
+        colours={"Requests": colours.REQUEST, "Summaries": colours.SUMMARY_COST},
         guide=Guide(
             shows="What model calls cost at this pace, by the provider's own counts and the "
             "table of prices: those of turns, and compaction's own.",
@@ -49,6 +50,11 @@ def _net() -> Panel:
             _an_hour(economy.net_money(grown=rate), "Net"),
         ],
         unit=COUNT,
+        colours={
+            "Saved": colours.SAVED,
+            "Lost cache reads": colours.TROUBLE,
+            "Net": colours.NET,
+        },
         guide=Guide(
             shows="What the tokens would have cost that were not sent, at the cache's price where "
             "it would have served them; what passes took from the cache; and what is left "

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from dashboards.preview.prometheus import Span
 
-_LEFT: Final = 64  # pixels for the labels of the vertical axis
+_LEFT: Final = 88  # pixels for the labels of the vertical axis
 _BOTTOM: Final = 18
 _TOP: Final = 8
 _LINES: Final = 4  # grid lines, about

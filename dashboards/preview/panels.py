@@ -166,7 +166,8 @@ def _html_table(
     lines: Mapping[tuple[str, ...], Mapping[str, float]],
     looks: Mapping[str, Mapping[str, Any]],
 ) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in [*keys, *columns])
+    heads = [f"<th>{escape(name)}</th>" for name in keys]
+    heads += [f"<th class='value'>{escape(name)}</th>" for name in columns]
     body = []
     for key, values in sorted(lines.items()):
         cells = [f"<th>{escape(part)}</th>" for part in key]
@@ -176,7 +177,7 @@ def _html_table(
             shown = figure(values[column], look.get("unit", "short")) if column in values else ""
             cells.append(f"<td style='color:{ink}'>{escape(shown)}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
-    return f"<table><tr>{head}</tr>{''.join(body)}</table>"
+    return f"<table><tr>{''.join(heads)}</tr>{''.join(body)}</table>"
 
 
 def _column_looks(panel: Panel) -> dict[str, dict[str, Any]]:
@@ -191,12 +192,25 @@ def _column_looks(panel: Panel) -> dict[str, dict[str, Any]]:
 
 def _inks(panel: Panel, names: Sequence[str]) -> dict[str, str]:
     """Return a colour for each series: the panel's own for its name, else one of a fixed row."""
-    looks = _column_looks(panel)
     inks: dict[str, str] = {}
     for name in names:
-        own = looks.get(name, {}).get("color", {}).get("fixedColor")
+        own = _own_colour(panel, name)
         inks.setdefault(name, _ink(own) if own else _OTHERS[len(inks) % len(_OTHERS)])
     return inks
+
+
+def _own_colour(panel: Panel, name: str) -> str | None:
+    """Return the colour that a panel's overrides give a name, by the whole of it or a pattern."""
+    for override in panel["fieldConfig"]["overrides"]:
+        matcher = override["matcher"]
+        by_pattern = matcher["id"] == "byRegexp"
+        pattern = matcher["options"][1:-1] if by_pattern else re.escape(matcher["options"])
+        matched = re.search(pattern, name) if by_pattern else re.fullmatch(pattern, name)
+        for each in override["properties"] if matched else ():
+            if each["id"] == "color":
+                colour: str = each["value"]["fixedColor"]
+                return colour
+    return None
 
 
 def _ink(colour: str) -> str:

@@ -111,6 +111,8 @@ def test_a_number_has_one_colour_everywhere(file: Path) -> None:
         for name, colour in colours.NUMBERS.items():
             if name in drawn and panel["type"] in {"timeseries", "table"}:
                 assert given[name] == colour
+            if any(legend and legend.startswith(f"{name} {{{{") for legend in drawn):
+                assert given[f"/^{name} /"] == colour
             if panel["type"] == "stat" and panel["title"].startswith(name):
                 assert panel["fieldConfig"]["defaults"]["thresholds"]["steps"][0]["color"] == colour
 

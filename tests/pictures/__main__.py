@@ -32,7 +32,7 @@ _LOVIA: Final = Path(sys.executable).with_name("lovia")
 _ROUNDS: Final = 12  # times that the fleet does its work
 _DISTANCE: Final = 300  # seconds between two of them, as they are reported
 _WIDTH: Final = 1_640
-_BOARDS: Final = {"overview": 1_900, "stages": 1_500, "runs": 1_500}  # pixels of height
+_BOARDS: Final = {"overview": 2_010, "stages": 1_380, "runs": 1_380}  # pixels of height
 
 
 def report(folder: Path) -> None:
@@ -91,15 +91,26 @@ def _demo(*flags: str) -> None:
 
 
 def _work(prometheus: Prometheus, folder: Path) -> None:
-    """Let the fleet do its work time and again, and report each time as of some time ago."""
+    """Let the fleet work time and again, and report each time as of some time ago."""
     process = Process("fleet")
     try:
         for number in range(_ROUNDS + 1):
             with process.working():
-                anyio.run(traffic.everything, folder / f"work{number}")
+                anyio.run(_one_round, folder / f"work{number}", number)
             process.report(prometheus, ago=(_ROUNDS - number) * _DISTANCE)
     finally:
         process.end()
+
+
+async def _one_round(folder: Path, number: int) -> None:
+    """Do ordinary work, more of it now and less then, and let one thing go wrong."""
+    faults = traffic.WORK[2:]
+    work = [traffic.demo] * (1 + number % 3) + [traffic.handed_over, faults[number % len(faults)]]
+    with traffic.priced():
+        for place, each in enumerate(work):
+            own = folder / str(place)
+            await anyio.Path(own).mkdir(parents=True)
+            await each(own)
 
 
 def _say(text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import time
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 VERSION: Final = "20.26.1"
 _PROJECT: Final = "default"
+_PATIENCE: Final = 60  # seconds
 
 
 @contextmanager
@@ -51,20 +53,28 @@ def running(folder: Path, say: Callable[[str], None]) -> Iterator[str]:
 def trace_page(address: str, span_name: str) -> str:
     """Return the page of the newest trace with such a span, with that span chosen.
 
+    Phoenix takes spans in a little after it accepted them, so they are waited for.
+
     Raises:
         LookupError: There is no such span.
     """
-    spans = _get(f"{address}/v1/projects/{_PROJECT}/spans?limit=1000")["data"]
     project = _get(f"{address}/v1/projects/{_PROJECT}")["data"]["id"]
-    found = [span for span in spans if span["name"] == span_name]
-    if not found:
-        raise LookupError(f"Phoenix has {len(spans)} spans, none of them is {span_name}")
-    newest = max(found, key=lambda span: str(span["start_time"]))
-    context = newest["context"]
-    return (
-        f"{address}/projects/{project}/traces/{context['trace_id']}"
-        f"?selectedSpanNodeId={newest['id']}"
-    )
+    newest = max(_spans(address, span_name), key=lambda span: str(span["start_time"]))
+    trace, span = newest["context"]["trace_id"], newest["id"]
+    return f"{address}/projects/{project}/traces/{trace}?selectedSpanNodeId={span}"
+
+
+def _spans(address: str, name: str) -> list[dict[str, Any]]:
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        spans = _get(f"{address}/v1/projects/{_PROJECT}/spans?limit=1000")["data"]
+        found = [span for span in spans if span["name"] == name]
+        complete = any(span["name"].startswith("invoke_agent") for span in spans)  # it ends last
+        if found and complete:
+            return found
+        if time.monotonic() > deadline:
+            raise LookupError(f"Phoenix has {len(spans)} spans, none of them is {name}")
+        time.sleep(1)
 
 
 def _get(address: str) -> Any:
