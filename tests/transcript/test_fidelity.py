@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from lovia.errors import InvalidViewError
 from lovia.transcript import (
     InputEntry,
     ToolCallEntry,
@@ -81,3 +82,18 @@ def test_a_view_that_was_written_and_read_matches_by_value() -> None:
     again = entries_from_json(entries_to_json(view))
     assert match_view(again, transcript) == [0, 1, -1, 5, 6, 7]
     validate_view(again, transcript=transcript)
+
+
+def test_a_text_that_was_said_before_may_be_the_newest_message() -> None:
+    """A view does not say which of several equal messages it shows, so the newest may be it."""
+    transcript: list[TranscriptEntry] = [U("go"), OK, ON, OK, ON, U("wait"), OK, ON, C("a"), T("a")]
+    validate_view([U("go"), OK, ON, *transcript[8:]], transcript=transcript)
+
+
+@pytest.mark.parametrize("after", [[U("wait")], [OK, U("wait")]])
+def test_an_earlier_message_is_not_the_newest_one(after: list[TranscriptEntry]) -> None:
+    """What stands before something that was said before the newest message is not that message."""
+    transcript: list[TranscriptEntry] = [U("go"), ON, OK, U("wait"), OK, ON, C("a"), T("a")]
+    view = [U("go"), ON, *after, *transcript[6:]]
+    with pytest.raises(InvalidViewError, match="newest user message"):
+        validate_view(view, transcript=transcript)
