@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -79,11 +80,9 @@ class Telemetry:
         return dict(point.attributes)
 
 
-@pytest.fixture
-def telemetry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Telemetry]:
-    """Record everything in memory, with the content settings of a bare environment."""
-    for variable in (names.ENV_CAPTURE_CONTENT, names.ENV_EMIT_EVENT):
-        monkeypatch.delenv(variable, raising=False)
+@contextmanager
+def recorded_telemetry() -> Iterator[Telemetry]:
+    """Record in memory whatever happens inside the block."""
     exported, reader, logged = (
         InMemorySpanExporter(),
         InMemoryMetricReader(),
@@ -96,6 +95,15 @@ def telemetry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Telemetry]:
     loggers.add_log_record_processor(SimpleLogRecordProcessor(logged))
     with use_providers(tracer_provider=tracers, meter_provider=meters, logger_provider=loggers):
         yield Telemetry(tracers, meters, loggers, exported, reader, logged)
+
+
+@pytest.fixture
+def telemetry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Telemetry]:
+    """Record everything in memory, with the content settings of a bare environment."""
+    for variable in (names.ENV_CAPTURE_CONTENT, names.ENV_EMIT_EVENT):
+        monkeypatch.delenv(variable, raising=False)
+    with recorded_telemetry() as telemetry:
+        yield telemetry
 
 
 @pytest.fixture
