@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lovia.transcript.deltas import ModelDelta
     from lovia.transcript.entries import TranscriptEntry
 
-__all__ = ["Endpoint", "PreparedRequest", "Reader", "SDKProvider", "setting"]
+__all__ = ["Endpoint", "PreparedRequest", "Reader", "SDKProvider", "address_of", "setting"]
 
 #: Seconds that opening a connection may take.
 _CONNECT: Final = 10.0
@@ -75,6 +75,26 @@ class Endpoint:
     api_key: str | None = field(default=None, repr=False)
     timeout: float = 600.0
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(
+        cls, base_url: str, api_key: str | None, timeout: float, headers: Mapping[str, str] | None
+    ) -> Endpoint:
+        """Return the endpoint of a provider's arguments."""
+        return cls(base_url, api_key, timeout, tuple(sorted((headers or {}).items())))
+
+
+def address_of(base_url: str | None, client: Any, variable: str, vendor: str) -> str:
+    """Return where requests go: as the argument says, else the client, the variable, the vendor.
+
+    Args:
+        base_url: The provider's argument.
+        client: The SDK client that the provider was given, or ``None``.
+        variable: The environment variable that the SDK reads.
+        vendor: The vendor's own address.
+    """
+    own = str(getattr(client, "base_url", None) or "") or None
+    return base_url or own or setting(None, variable) or vendor
 
 
 class SDKProvider(ABC):

@@ -86,19 +86,18 @@ class Pairing:
 
     def extend(self, entries: Iterable[TranscriptEntry]) -> None:
         """Take in the entries that were appended to the transcript."""
-        kinds, partner, unit_of, units = self._kinds, self.partner, self.unit_of, self.units
+        kinds, partner = self._kinds, self.partner
         for entry in entries:
             index, kind = len(partner), type(entry)
             partner.append(-1)
             if kind is ToolResultEntry:
                 self._add_result(entry)  # type: ignore[arg-type] # checked by its exact type
             elif kind is not InputEntry and self._continues_step(kind):
-                self._join_unit(len(units) - 1)
+                self._join_unit(len(self.units) - 1)
             else:
                 if self._batch is not None:
                     self._close_batch(self._batch)
-                unit_of.append(len(units))
-                units.append(Unit(index, index + 1))
+                self._new_unit(index)
             if kind is ToolCallEntry:
                 self._add_call(entry)  # type: ignore[arg-type] # checked by its exact type
             kinds.append(kind)
@@ -177,8 +176,7 @@ class Pairing:
         self._revive(unit.unanswered)
         return True
 
-    def _new_unit(self) -> None:
-        index = len(self.partner) - 1
+    def _new_unit(self, index: int) -> None:
         self.unit_of.append(len(self.units))
         self.units.append(Unit(index, index + 1))
 
@@ -198,7 +196,7 @@ class Pairing:
         if call is None:
             self.orphans.append(index)
             self.upsets += 1
-            self._new_unit()
+            self._new_unit(index)
             return
         number = self.unit_of[call]
         unit = self.units[number]

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-    from types import TracebackType
 
 HOST: Final = "127.0.0.1"
 _PATIENCE: Final = 60.0  # seconds; a machine with much to do is no failure
@@ -81,12 +80,7 @@ class Server:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _wait(self, process: subprocess.Popen[bytes]) -> None:

@@ -16,7 +16,7 @@ from lovia.providers.anthropic.stream import MessagesReader
 from lovia.providers.anthropic.traits import binds_thoughts, longest_answer, takes_instructions
 from lovia.providers.clients import load_sdk
 from lovia.providers.options import request_arguments
-from lovia.providers.sdk import Endpoint, PreparedRequest, SDKProvider, setting
+from lovia.providers.sdk import Endpoint, PreparedRequest, SDKProvider, address_of
 from lovia.providers.windows import anthropic_window
 from lovia.providers.wire.conversation import conversation_of
 from lovia.providers.wire.names import CallIds, ToolNames
@@ -78,14 +78,10 @@ class AnthropicProvider(SDKProvider):
         extra_body: Mapping[str, Any] | None = None,
         client: Any = None,
     ) -> None:
-        own = str(getattr(client, "base_url", None) or "") or None
-        address = base_url or own or setting(None, "ANTHROPIC_BASE_URL") or _BASE_URL
-        endpoint = Endpoint(
-            address, api_key, timeout, tuple(sorted((default_headers or {}).items()))
-        )
+        address = address_of(base_url, client, "ANTHROPIC_BASE_URL", _BASE_URL)
         super().__init__(
             model,
-            endpoint=endpoint,
+            endpoint=Endpoint.of(address, api_key, timeout, default_headers),
             client=client,
             context_window=context_window,
             extra_body=extra_body,

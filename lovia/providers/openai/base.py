@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict
 
 from lovia.providers.openai.dialect import host_of
-from lovia.providers.sdk import Endpoint, SDKProvider, setting
+from lovia.providers.sdk import Endpoint, SDKProvider, address_of, setting
 from lovia.providers.windows import openai_window
 
 if TYPE_CHECKING:
@@ -56,15 +56,13 @@ class OpenAIProvider(SDKProvider):
         extra_body: Mapping[str, Any] | None = None,
         client: Any = None,
     ) -> None:
-        own = str(getattr(client, "base_url", None) or "") or None
-        address = base_url or own or setting(None, "OPENAI_BASE_URL") or _BASE_URL
+        address = address_of(base_url, client, "OPENAI_BASE_URL", _BASE_URL)
         key = setting(api_key, "OPENAI_API_KEY")
         if key is None and address.rstrip("/") != _BASE_URL:
             key = _NO_KEY
-        headers = tuple(sorted((default_headers or {}).items()))
         super().__init__(
             model,
-            endpoint=Endpoint(address, key, timeout, headers),
+            endpoint=Endpoint.of(address, key, timeout, default_headers),
             client=client,
             context_window=context_window,
             extra_body=extra_body,
