@@ -11,12 +11,16 @@ import pytest
 
 from dashboards import expressions, naming
 from dashboards.expressions import dashboards, filled
+from dashboards.preview.__main__ import main as preview
+from dashboards.preview.__main__ import over_metrics
 from lovia_otel import configure
 from lovia_otel.metrics import METRICS
 from tests.backends.waiting import eventually
 from tests.dashboards import traffic
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dashboards import Expression
     from tests.backends.stack import Collector, Jaeger, Prometheus
 
@@ -75,6 +79,14 @@ def test_a_panel_has_data(expression: Expression, fleet: Prometheus) -> None:
 def test_a_panel_has_data_by_the_other_label(expression: Expression, fleet: Prometheus) -> None:
     """The same holds where the service is told by the promoted attribute."""
     assert fleet.query(expression.expr)
+
+
+def test_the_preview_finds_data_for_every_panel(fleet: Prometheus, tmp_path: Path) -> None:
+    """Drawn from the real Prometheus, no panel of the metrics dashboards is left to its words."""
+    assert preview([fleet.url, "--out", str(tmp_path), "--interval", "300"]) == 0
+    pages = {page.stem: page.read_text(encoding="utf-8") for page in tmp_path.glob("*.html")}
+    assert set(pages) == {name for name, _ in over_metrics()}
+    assert [name for name, page in pages.items() if 'class="empty"' in page] == []
 
 
 def _variables() -> list[Any]:
