@@ -3,6 +3,7 @@
     python benchmarks/policy.py                  this project alone, and the two probes
     python benchmarks/policy.py --peers          and its peers, each in an environment of its own
     python benchmarks/policy.py --peers DIR      with the environments kept below DIR
+    python benchmarks/policy.py --window TOKENS  the first pass with another window than 128,000
 
 Settings for all: messages of about 1 kB, sizes from bytes, no limit of entries, a summarizer that
 takes no time, everything but a short tail covered by the summary. Times are of this machine and
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import venv
@@ -117,7 +119,11 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--peers", nargs="?", const=str(HERE.parent / ".bench"), metavar="DIR")
-    folder = parser.parse_args().peers
+    parser.add_argument("--window", type=int, metavar="TOKENS")
+    given = parser.parse_args()
+    folder = given.peers
+    if given.window is not None:
+        os.environ["LOVIA_BENCH_WINDOW"] = str(given.window)  # what the peers' programs read
     results = [measure(sys.executable, "lovia_here")]
     if folder is not None:
         results += [measure(environment(peer, Path(folder)), peer) for peer in PEERS]

@@ -15,16 +15,15 @@ from __future__ import annotations
 import errno
 import re
 import string
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from lovia.transcript.entries import ToolCallEntry, TranscriptEntry, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-__all__ = ["Identifier", "IdentifierKind", "find_identifiers", "scan", "searchable"]
+__all__ = ["MAX_LENGTH", "Found", "IdentifierKind", "find_identifiers", "reads", "searchable"]
 
 IdentifierKind: TypeAlias = Literal[
     "path", "address", "command", "hash", "quantity", "code", "name"
@@ -36,13 +35,6 @@ _MIN_LENGTH: Final = 3
 _MIN_ID: Final = 6
 #: Longest identifier in characters; longer runs (base64, minified code) are data, not identifiers.
 MAX_LENGTH: Final = 200
-#: Most distinct identifiers that one scan keeps apart.
-MAX_DISTINCT: Final = 50_000
-#: Most characters that one scan reads: ten times what the largest models take, a tenth of a second.
-MAX_SCANNED: Final = 32_000_000
-#: Most triggers that one scan looks at: about three seconds of work on the densest hostile text.
-MAX_READS: Final = 2_000_000
-
 #: Characters searched by one call of the expression engine, which lets no other thread run
 #: meanwhile.
 _STRIDE: Final = 250_000
@@ -127,29 +119,12 @@ _WORD: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Identifier:
-    """One identifier of a span.
-
-    Attributes:
-        text: As it stands in the span.
-        kind: What it looks like.
-        uses: How often it occurs.
-        position: Where it occurs last: from 0 (oldest text) to 1 (newest text).
-    """
-
-    text: str
-    kind: IdentifierKind
-    uses: int = 1
-    position: float = 1.0
-
-
-_Found: TypeAlias = tuple[str, IdentifierKind]
+Found: TypeAlias = tuple[str, IdentifierKind]
 
 
 def find_identifiers(text: str) -> Iterator[tuple[str, IdentifierKind]]:
     """Yield the identifiers of a text, in order, repeated ones each time."""
-    return (found for found in _reads(text) if found is not None)
+    return (found for _, found in reads(text) if found is not None)
 
 
 def searchable(entry: TranscriptEntry) -> str:
@@ -159,50 +134,13 @@ def searchable(entry: TranscriptEntry) -> str:
     return entry.arguments.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
 
 
-def scan(texts: Iterable[str], count: int) -> dict[str, Identifier]:
-    """Return the identifiers of a span, by their text.
-
-    Args:
-        texts: The texts of the span, *newest first*: what does not fit the bounds of one scan is
-            the oldest, and is not even asked for.
-        count: How many texts there are.
-    """
-    uses: dict[_Found, int] = {}
-    positions: dict[_Found, float] = {}
-    for age, found in _bounded_reads(texts):
-        if found in uses:
-            uses[found] += 1
-        elif len(uses) < MAX_DISTINCT:
-            uses[found] = 1
-            positions[found] = 1.0 - age / count
-    return {
-        found[0]: Identifier(*found, uses=count, position=positions[found])
-        for found, count in uses.items()
-    }
-
-
-def _bounded_reads(texts: Iterable[str]) -> Iterator[tuple[int, _Found]]:
-    """Yield index of the text and identifier, until the bounds of one scan are reached."""
-    reads, characters = 0, 0
-    for index, text in enumerate(texts):
-        for found in _reads(text):
-            reads += 1
-            if found is not None:
-                yield index, found
-            if reads >= MAX_READS:
-                return
-        characters += len(text)
-        if characters >= MAX_SCANNED:
-            return
-
-
-def _reads(text: str) -> Iterator[_Found | None]:
-    """Yield for each trigger that is looked at what stands there, ``None`` for no identifier."""
+def reads(text: str) -> Iterator[tuple[int, Found | None]]:
+    """Yield where each trigger that is looked at stands, and what: ``None`` for no identifier."""
     find = _AsciiTriggers(text).find if text.isascii() else partial(_find_trigger, text)
     position = 0
     while (at := find(position)) >= 0:
         found, position = _read_at(text, at, position)
-        yield found
+        yield at, found
 
 
 def _find_trigger(text: str, position: int) -> int:
@@ -243,7 +181,7 @@ class _AsciiTriggers:
         return -1
 
 
-def _read_at(text: str, at: int, floor: int) -> tuple[_Found | None, int]:
+def _read_at(text: str, at: int, floor: int) -> tuple[Found | None, int]:
     """Read what stands around the trigger at ``at``; return it and where to go on."""
     char = text[at]
     if char == "`":
@@ -262,7 +200,7 @@ def _read_at(text: str, at: int, floor: int) -> tuple[_Found | None, int]:
     return _read_word(text, at, floor)
 
 
-def _read_quoted(text: str, at: int) -> tuple[_Found | None, int]:
+def _read_quoted(text: str, at: int) -> tuple[Found | None, int]:
     match = _QUOTED.match(text, at)
     if match is None:
         key = _JSON_KEY.match(text, at)
@@ -277,7 +215,7 @@ def _read_quoted(text: str, at: int) -> tuple[_Found | None, int]:
     return None, at + 1  # no name: look at what it holds
 
 
-def _read_quantity(text: str, at: int) -> tuple[_Found, int] | None:
+def _read_quantity(text: str, at: int) -> tuple[Found, int] | None:
     match = _QUANTITY.match(text, at)
     if match is None and at and text[at - 1] in _CURRENCY:
         match = _MONEY.match(text, at)
@@ -287,7 +225,7 @@ def _read_quantity(text: str, at: int) -> tuple[_Found, int] | None:
     return (text[start : match.end()], "quantity"), match.end()
 
 
-def _read_status(text: str, at: int) -> tuple[_Found, int] | None:
+def _read_status(text: str, at: int) -> tuple[Found, int] | None:
     """Read `exit code 137` or `HTTP 404` when ``at`` is the number in it."""
     lead = text[max(at - 16, 0) : at]
     if not lead.rstrip(" :=#").lower().endswith(_STATUS_WORDS):
@@ -298,7 +236,7 @@ def _read_status(text: str, at: int) -> tuple[_Found, int] | None:
     return (words[0] + number[0], "code"), number.end()
 
 
-def _read_word(text: str, at: int, floor: int) -> tuple[_Found | None, int]:
+def _read_word(text: str, at: int, floor: int) -> tuple[Found | None, int]:
     end = _WORD_END.match(text, at).end()  # type: ignore[union-attr] # matches the empty text too
     lowest, start = max(floor, at - MAX_LENGTH - 1), at
     while start > lowest and text[start - 1] not in _DELIMITERS:
@@ -311,7 +249,7 @@ def _read_word(text: str, at: int, floor: int) -> tuple[_Found | None, int]:
     return _classify(text[start:end].rstrip(_TRAILING).lstrip(":-")), end
 
 
-def _classify(word: str) -> _Found | None:
+def _classify(word: str) -> Found | None:
     if not _MIN_LENGTH <= len(word) <= MAX_LENGTH:
         return None
     if word.isdecimal() and len(word) < _MIN_ID:
@@ -322,7 +260,7 @@ def _classify(word: str) -> _Found | None:
     return (word, match.lastgroup) if match else None  # type: ignore[return-value] # a kind
 
 
-def _command(content: str) -> _Found | None:
+def _command(content: str) -> Found | None:
     content = content.strip()
     if not any(char.isalnum() for char in content) or "${" in content:  # a template, not a command
         return None

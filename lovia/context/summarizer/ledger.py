@@ -20,13 +20,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from lovia.context.summarizer.identifiers import (
-    Identifier,
-    IdentifierKind,
-    find_identifiers,
-    scan,
-    searchable,
-)
+from lovia.context.summarizer.identifiers import IdentifierKind, find_identifiers, searchable
+from lovia.context.summarizer.scanning import Identifier, scan
 from lovia.context.summarizer.threads import is_large, off_loop
 from lovia.transcript.text import clean_text
 

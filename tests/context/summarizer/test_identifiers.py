@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lovia.context.summarizer import identifiers
-from lovia.context.summarizer.identifiers import find_identifiers, scan, searchable
+from lovia.context.summarizer.identifiers import find_identifiers, searchable
 from lovia.transcript.entries import ToolCallEntry
 from tests.context.summarizer.strategies import texts
 
@@ -76,14 +76,7 @@ def test_what_is_no_identifier(text: str) -> None:
 def test_arguments_are_read_without_their_escapes() -> None:
     """Line ends and quotes inside JSON arguments do not stick to what stands beside them."""
     call = ToolCallEntry("c1", "bash", '{"command": "cat src/a.py\\ncat src/b.py"}')
-    assert {"src/a.py", "src/b.py"} <= scan([searchable(call)], 1).keys()
-
-
-def test_uses_are_counted_and_the_newest_position_is_kept() -> None:
-    """An identifier knows how often it occurs, and how new its newest occurrence is."""
-    found = scan(["src/a.py", "src/a.py and src/b.py", "src/b.py src/a.py"], 3)
-    assert (found["src/a.py"].uses, found["src/a.py"].position) == (3, 1.0)
-    assert (found["src/b.py"].uses, round(found["src/b.py"].position, 2)) == (2, 0.67)
+    assert {"src/a.py", "src/b.py"} <= {text for text, _ in find_identifiers(searchable(call))}
 
 
 @given(text=texts())
@@ -103,36 +96,3 @@ def test_ascii_is_read_as_any_other_text(text: str, stride: int) -> None:
         patch.setattr(identifiers, "_STRIDE", stride)
         fast = list(find_identifiers(text))
     assert fast == list(find_identifiers(text + " é"))
-
-
-HOSTILE = [
-    *(
-        '"',
-        "`",
-        "/ ",
-        "1 ",
-        "1,",
-        "a/",
-        ".a",
-        "E",
-        "_",
-        "`a ",
-        '"aaaa ',
-        "ab://",
-        "\\/",
-        "-_.",
-        "1.1.",
-    ),
-    *("A_", "0a", "x" * 5_000 + "/ ", '"a"' + " " * 999, "a." * 80 + "Erro ", "../" * 60 + "! "),
-]
-
-
-def test_a_scan_is_bounded_and_newest_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the bounds of a scan are reached, what was not read is the oldest."""
-    monkeypatch.setattr(identifiers, "MAX_DISTINCT", 10)
-    texts = [f"src/new{i}.py" for i in range(10)] + [f"src/old{i}.py" for i in range(10)]
-    assert all("new" in name for name in scan(texts, 20))
-    monkeypatch.setattr(identifiers, "MAX_READS", 4)
-    assert len(scan(texts, 20)) <= 4
-    monkeypatch.setattr(identifiers, "MAX_SCANNED", 5)
-    assert list(scan(texts, 20)) == ["src/new0.py"]
