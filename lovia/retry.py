@@ -11,20 +11,53 @@ import anyio
 from lovia.errors import ContextOverflowError, ProviderError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
 __all__ = ["RetryPolicy", "is_transient"]
 
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_MOST_CAUSES = 32  # looked at; an error may be among its own causes
 
 
 def is_transient(error: BaseException) -> bool:
-    """Tell whether the same request may succeed when it is simply sent again."""
+    """Tell whether the same request may succeed when it is simply sent again.
+
+    Errors that are not ours are judged as well, since summarizers, tools and providers that others
+    wrote raise their own clients': by ``status_code``, which the vendors' clients and HTTP
+    libraries put on the error or on its ``response``, or by a lost connection among its causes.
+    """
     if isinstance(error, ContextOverflowError):
         return False
     if isinstance(error, ProviderError):
         return error.retryable or error.status_code in _TRANSIENT_STATUS
-    return isinstance(error, (TimeoutError, ConnectionError))
+    status = _status_of(error)
+    if status is not None:
+        return status in _TRANSIENT_STATUS
+    return any(isinstance(cause, (TimeoutError, ConnectionError)) for cause in _causes(error))
+
+
+def _status_of(error: BaseException) -> int | None:
+    """Return the HTTP status that somebody else's error tells of, if it does."""
+    for holder in (error, getattr(error, "response", None)):
+        status = getattr(holder, "status_code", None)
+        if isinstance(status, int):
+            return status
+    return None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, the members of groups, and what each was raised from or while handling."""
+    waiting: list[BaseException | None] = [error]
+    for _ in range(_MOST_CAUSES):
+        if not waiting:
+            return
+        cause = waiting.pop()
+        if cause is None:
+            continue
+        yield cause
+        waiting.append(cause.__cause__ or cause.__context__)
+        if isinstance(cause, BaseExceptionGroup):
+            waiting.extend(cause.exceptions)
 
 
 @dataclass(frozen=True)

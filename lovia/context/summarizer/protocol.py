@@ -62,7 +62,9 @@ class Summarizer(Protocol):
 
     It may raise :class:`~lovia.errors.SummaryRejected` for a reply that is no summary, and
     :class:`~lovia.errors.ContextOverflowError` for a request that is too large: the span is then
-    cut smaller and tried again. See :class:`SizedSummarizer` for what else it may offer.
+    cut smaller and tried again. After an error that may pass (a rate limit, a lost connection) it
+    is asked again, with back-off, three times in all, unless it has an attribute ``retry`` that is
+    not ``None``: then it does so itself. See :class:`SizedSummarizer` for what else it may offer.
     """
 
     async def summarize(

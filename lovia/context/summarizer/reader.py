@@ -13,6 +13,7 @@ from lovia.context.summarizer.rendering import clip_entry
 from lovia.context.summarizer.threads import counts_in_threads
 from lovia.errors import SummaryRejected
 from lovia.providers.base import provider_window
+from lovia.retry import RetryPolicy
 from lovia.tokens import counter_for
 from lovia.usage import COUNTERS, Usage
 
@@ -27,6 +28,8 @@ __all__ = ["Reader", "counter_of", "run_window"]
 
 #: Share of the run's window that a summarizer without `room` is given to read.
 _DEFAULT_SHARE: Final = 0.5
+#: How summarizers that do not try again themselves are asked again.
+_RETRY: Final = RetryPolicy(max_attempts=3)
 #: Seconds that a summarizer with a time limit of its own has to tell that it was reached.
 _GRACE_SECONDS: Final = 10.0
 
@@ -54,6 +57,7 @@ class Reader:
         in_threads: Whether ``clip`` and ``measure`` may be called in a worker thread.
         clip: The entry with no more text than the summarizer reads.
         measure: The tokens of an entry as the summarizer reads it.
+        failures: How many attempts at the last summary failed.
     """
 
     def __init__(
@@ -69,6 +73,7 @@ class Reader:
         self.in_threads: bool = counts_in_threads(
             self.counter, getattr(summarizer, "counter", None)
         )
+        self.failures: int = 0
         self._summarizer: Any = summarizer
         self._ctx = ctx
         self._focus = focus
@@ -111,23 +116,45 @@ class Reader:
             self._ctx.usage.add_summary(spent)
         if not summary.text.strip():
             raise SummaryRejected("The summarizer returned no text.", reason="empty")
-        return replace(summary, usage=spent)
+        return replace(summary, usage=spent, attempts=summary.attempts + self.failures)
 
     async def _ask(
         self, entries: Sequence[TranscriptEntry], prior_summary: str | None
     ) -> Summary | str:
-        limit = self._limit()
+        limit, self.failures = self._limit(), 0
         with anyio.move_on_after(limit):
-            made: Summary | str = await self._summarizer.summarize(
-                [self.clip(entry) for entry in entries],
-                ctx=self._ctx,
-                prior_summary=prior_summary,
-                focus=self._focus,
-            )
-            return made
+            while True:
+                try:
+                    made: Summary | str = await self._summarizer.summarize(
+                        [self.clip(entry) for entry in entries],
+                        ctx=self._ctx,
+                        prior_summary=prior_summary,
+                        focus=self._focus,
+                    )
+                except Exception as error:
+                    self.failures += 1
+                    if not self._may_be_tried_again(error):
+                        raise
+                    await self._pause(error)
+                else:
+                    return made
         message = f"The summarizer did not answer within {limit:g} seconds."
         hint = "Give it a faster model, or allow more summary_timeout_seconds."
         raise SummaryRejected(message, reason="timeout", hint=hint)
+
+    def _may_be_tried_again(self, error: Exception) -> bool:
+        """Tell whether to ask once more; a summarizer with a ``retry`` has done so already."""
+        if getattr(self._summarizer, "retry", None) is not None:
+            return False
+        return self.failures < _RETRY.max_attempts and _RETRY.retry_on(error)
+
+    async def _pause(self, error: Exception) -> None:
+        ctx = self._ctx
+        ctx.checkpoint("fold")
+        await _RETRY.wait(self.failures, error)
+        ctx.checkpoint("fold")
+        if ctx.budget is not None:
+            ctx.budget.check(ctx.usage)
 
     def _limit(self) -> float | None:
         """Return the seconds of one call; a summarizer that limits itself comes first."""

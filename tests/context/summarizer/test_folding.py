@@ -177,7 +177,7 @@ async def test_a_failure_keeps_the_folds_before_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [ProviderError("down", status_code=401), ValueError("bug"), TimeoutError()]
+    "error", [ProviderError("down", status_code=401), ValueError("bug"), KeyError("choices")]
 )
 async def test_whatever_a_summarizer_raises_ends_the_fold_and_not_the_run(error: Exception) -> None:
     """Errors of any kind are handed back."""
