@@ -13,6 +13,9 @@ import pytest
 
 from tests.paths import REPO
 
+# What its tests share takes seconds to make, so one worker runs them all.
+pytestmark = pytest.mark.xdist_group("crashes")
+
 needs_fork = pytest.mark.skipif(
     not (hasattr(os, "fork") and hasattr(signal, "SIGKILL")),
     reason="this system cannot fork and kill",

@@ -162,7 +162,7 @@ def test_a_new_object_at_an_old_address_is_a_new_counter() -> None:
         as_counter(provider).entry(entry)
         keys.add(as_counter(provider)._key)  # type: ignore[attr-defined] # looks inside
         del provider
-        gc.collect()
+        gc.collect(1)
     assert len(keys) == 20
     before = len(custom._known)
     del entry
