@@ -13,8 +13,13 @@ import pytest
 
 from lovia_otel import names, read_recording
 from tests.paths import REPO
+from tests.receiver import Receiver
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from opentelemetry.proto.common.v1.common_pb2 import KeyValue
+
     from lovia_otel import Recording
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
@@ -63,6 +68,30 @@ def test_parent_and_children_are_recorded_once(way: str, tmp_path: Path) -> None
     instances = {span.resource[_INSTANCE] for span in recording.spans}
     assert len(instances) == 4
     assert instances == {p.resource[_INSTANCE] for p in recording.metric(names.METRIC_RUN_DURATION)}
+
+
+@pytest.mark.parametrize("way", ["by_fork", "by_multiprocessing", "as_server", "by_hand"])
+def test_a_receiver_gets_everything_once(way: str) -> None:
+    """Over the network it is the same: parent and children have connections of their own."""
+    with Receiver() as receiver:
+        forked(way, receiver.url)
+    expected = {**dict.fromkeys(_OWN, 1), "child": 3}
+    agents = [_text(span.attributes, names.AGENT_NAME) for span in receiver.spans()]
+    assert Counter(agent.partition(" ")[0] for agent in agents) == expected
+    assert len({span.span_id for span in receiver.spans()}) == 6
+    assert len(receiver.logs()) == 6
+    last = {
+        _text(point.attributes, names.AGENT_NAME): point.count
+        for metric in receiver.metrics()
+        if metric.name == names.METRIC_RUN_DURATION
+        for point in metric.histogram.data_points
+    }
+    assert set(last.values()) == {1}
+    assert {agent.partition(" ")[0] for agent in last} == {*_OWN, "child"}
+
+
+def _text(attributes: Iterable[KeyValue], name: str) -> str:
+    return next(item.value.string_value for item in attributes if item.key == name)
 
 
 def test_a_fork_among_busy_threads_never_hangs(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from lovia_otel import (
 from lovia_otel.content import ContentSettings, set_content
 from tests.otel.secrets import marked
 from tests.otel.secrets.marked import MARK
+from tests.receiver import Receiver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,6 +105,22 @@ def test_no_destination_gets_any_of_it(
     recording = read_recording(file)
     assert recording.named(names.SPAN_FOLD)
     assert recording.events
+
+
+@pytest.mark.parametrize("compression", ["gzip", "none"])
+def test_no_receiver_is_sent_any_of_it(
+    compression: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that goes over the network holds a mark, whatever the body's encoding."""
+    monkeypatch.delenv(names.ENV_CAPTURE_CONTENT, raising=False)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", compression)
+    with Receiver() as receiver, configure(receiver.url, set_global=False):
+        run(tmp_path)
+    sent = [body.decode("utf-8", "replace") for _, body in receiver.bodies]
+    assert [place for body in sent for place in leaks(body)] == []
+    assert names.SPAN_FOLD in receiver.span_names()
+    assert receiver.logs()
+    assert names.METRIC_RUN_DURATION in {metric.name for metric in receiver.metrics()}
 
 
 def test_the_bridge_alone_tells_none_of_it(telemetry: Telemetry, tmp_path: Path) -> None:
