@@ -79,6 +79,7 @@ def while_busy() -> None:
     def record() -> None:
         while not over.is_set():
             work("busy")
+            time.sleep(0.001)  # more than the SDK can queue would be told on standard error
 
     threads = [threading.Thread(target=record) for _ in range(3)]
     for thread in threads:

@@ -114,7 +114,8 @@ class Environment:
         return root
 
     def _wanted(self) -> list[str]:
-        tools = (*_TOOLS, *self.tools)
+        given = {re.split(r"[\[=]", requirement)[0] for requirement in self.requirements}
+        tools = [name for name in (*_TOOLS, *self.tools) if name not in given]
         return [*self.requirements, *(f"{name}=={_pinned(name)}" for name in tools)]
 
 
