@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 import tomllib
 from typing import TYPE_CHECKING, Final
 
-import pytest
-
 from tests.paths import REPO
-from tests.upstream.environments import SWITCH, Environment, IndexUnreachableError
+from tests.upstream.environments import Environment
+from tests.upstream.making import make_if_asked
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 #: What the tests of telemetry use beside it.
 _TOOLS: Final = (
@@ -39,17 +38,7 @@ def test_telemetry_works_with_the_oldest_sdk(
 ) -> None:
     """All tests of scopes, export and recordings pass with it."""
     environment = oldest()
-    if os.environ.get(SWITCH) != "1":
-        pytest.skip(f"set {SWITCH}=1 to try {environment}")
-
-    def say(progress: str) -> None:
-        with capfd.disabled():
-            print(f"\nupstream: {progress}", file=sys.stderr, flush=True)  # noqa: T201 - it is slow
-
-    try:
-        environment.make(say)
-    except IndexUnreachableError as problem:
-        pytest.skip(f"no package index in reach for {environment}: {problem}")
+    make_if_asked(environment, capfd)
     done = environment.run(
         *("-m", "pytest", "-q", "-c", REPO / "pyproject.toml", "--rootdir", REPO),
         *("-p", "no:cacheprovider", REPO / "tests" / "otel"),

@@ -7,14 +7,13 @@ is set, as `.ci/run` does.
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.paths import REPO
-from tests.upstream.environments import ENVIRONMENTS, SWITCH, Environment, IndexUnreachableError
+from tests.upstream.environments import ENVIRONMENTS, Environment
+from tests.upstream.making import make_if_asked
 
 _HERE = Path(__file__).parent
 
@@ -24,17 +23,7 @@ def test_observe_with_the_real_package(
     environment: Environment, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Every check of the framework passes in an environment that holds it."""
-    if os.environ.get(SWITCH) != "1":
-        pytest.skip(f"set {SWITCH}=1 to check observe() with {environment}")
-
-    def say(progress: str) -> None:
-        with capfd.disabled():
-            print(f"\nupstream: {progress}", file=sys.stderr, flush=True)  # noqa: T201 - it is slow
-
-    try:
-        environment.make(say)
-    except IndexUnreachableError as problem:
-        pytest.skip(f"no package index in reach for {environment}: {problem}")
+    make_if_asked(environment, capfd)
     done = environment.run(
         *("-m", "pytest", "-q", "-c", _HERE / "pytest.ini", "--rootdir", REPO),
         *("--confcutdir", _HERE, _HERE / environment.framework),
