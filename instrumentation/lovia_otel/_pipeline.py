@@ -208,11 +208,30 @@ def _providers(settings: Settings, destinations: list[Exporters], parts: _Parts)
     return Pipeline(tracers, meters, loggers, parts)
 
 
+class _HashedResource(Resource):
+    """A resource whose hash is known: exporters ask for it with every single span and event.
+
+    The SDK's own writes all of its attributes as JSON each time.
+    """
+
+    def __init__(self, resource: Resource) -> None:
+        super().__init__(resource.attributes, resource.schema_url)
+        self._hash = super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def merge(self, other: Resource) -> Resource:
+        """Return both as one; the SDK does so in a forked process, which is a resource anew."""
+        return _HashedResource(super().merge(other))
+
+
 def _resource(settings: Settings) -> Resource:
     attributes: dict[str, Any] = dict(settings.resource_attributes)
     if settings.service_name is not None:
         attributes[SERVICE_NAME] = settings.service_name
-    return Resource.create(attributes)  # with OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME
+    # With OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME.
+    return _HashedResource(Resource.create(attributes))
 
 
 # --- OTLP over the network ---

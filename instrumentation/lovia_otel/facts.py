@@ -23,11 +23,16 @@ def clean(facts: Mapping[str, object]) -> Facts:
 
     ``None`` means unknown and is left out; so is an empty sequence.
     """
-    return {
-        key: fact
-        for key, value in facts.items()
-        if value is not None and (fact := _fact(value)) is not None
-    }
+    known: Facts = {}
+    for key, value in facts.items():
+        # Most values are fine as they are, and this runs for every one of them.
+        if type(value) is str and len(value) <= MAX_TEXT and value.isascii():
+            known[key] = value
+        elif type(value) is int and -_INT64 <= value <= _INT64:
+            known[key] = value
+        elif value is not None and (fact := _fact(value)) is not None:
+            known[key] = fact
+    return known
 
 
 def clean_text(text: str, limit: int = MAX_TEXT) -> str:

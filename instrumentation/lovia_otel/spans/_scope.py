@@ -44,11 +44,14 @@ S = TypeVar("S", bound="Scope")
 
 def settles(method: Callable[Concatenate[S, P], None]) -> Callable[Concatenate[S, P], None]:
     """Make a method that hands over facts: skipped where nothing is recorded, and guarded."""
-    safe = guarded(method)
 
     def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        if self.live:
-            safe(self, *args, **kwargs)
+        if not self.live:
+            return
+        try:
+            method(self, *args, **kwargs)
+        except Exception:  # noqa: BLE001 - the same boundary as that of `guarded`, one call less
+            drop(method.__qualname__)
 
     functools.update_wrapper(call, method)
     return call
@@ -100,6 +103,7 @@ class Scope(ABC):
     _started: int = 0  # nanoseconds since the epoch
     _clock: int = 0  # nanoseconds, monotonic
     _facts: Facts
+    _untold: Facts  # those that the span does not have yet
     _content: dict[str, AnyValue]
 
     # --- what an operation defines ---
@@ -172,6 +176,7 @@ class Scope(ABC):
         self._conclude(error)
         self._report(seconds)
         self.live = False
+        self._put_attributes()
         self._end(seconds)
 
     def __enter__(self) -> Self:
@@ -222,11 +227,10 @@ class Scope(ABC):
     # --- for operations ---
 
     def _note(self, facts: Mapping[str, object]) -> None:
-        """Add facts: to the span at once, and for the metrics."""
+        """Add facts: for the metrics at once, and to the span before it ends."""
         known = clean(facts)
         self._facts.update(known)
-        if self._span is not None:
-            self._span.set_attributes(known)
+        self._untold.update(known)
 
     def _record(self, metric: str, value: object) -> None:
         """Record one metric with this scope's facts, its exemplar pointing at this span."""
@@ -244,7 +248,7 @@ class Scope(ABC):
         if tracer is None and self._instruments is None and providers.logger() is None:
             return
         self._facts = clean(self._start())
-        self._content = {}
+        self._untold, self._content = {}, {}
         self._around = otel_context.get_current()
         if not self._started:
             self._started, self._clock = time.time_ns(), time.perf_counter_ns()
@@ -283,8 +287,8 @@ class Scope(ABC):
         value = exported(build)
         if on_event:
             self._content[key] = value
-        if on_span and self._span is not None:
-            self._span.set_attribute(key, as_attribute(value))
+        if on_span:
+            self._untold[key] = as_attribute(value)
 
     @guarded
     def _conclude(self, error: BaseException | None) -> None:
@@ -311,6 +315,12 @@ class Scope(ABC):
     def _report(self, seconds: float) -> None:
         self._picked = {}  # no fact changes from here on
         self._measure(seconds)
+
+    @guarded
+    def _put_attributes(self) -> None:
+        # All at once: each time costs the SDK a lock and a look at everything it is given.
+        if self._span is not None and self._untold:
+            self._span.set_attributes(self._untold)
 
     @guarded
     def _end(self, seconds: float) -> None:
