@@ -9,8 +9,8 @@ events. *export*: an SDK that sends everything in batches, to a receiver in a pr
 
 Each kind has a process, and they are asked in turn, so that whatever else the machine does hits all
 of them alike. A turn is one of a session of 10,000 entries; a run has ten model calls of 200 ms.
-Processor time is that of all threads of the process, exporters included. Times are of this machine
-and this moment; the ratios are what to read.
+Processor time is that of all threads of the process, exporters included, until all spans and events
+of the run are sent. Times are of this machine and this moment; the ratios are what to read.
 """
 
 from __future__ import annotations

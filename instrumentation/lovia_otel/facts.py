@@ -26,9 +26,9 @@ def clean(facts: Mapping[str, object]) -> Facts:
     known: Facts = {}
     for key, value in facts.items():
         # Most values are fine as they are, and this runs for every one of them.
-        if type(value) is str and len(value) <= MAX_TEXT and value.isascii():
-            known[key] = value
-        elif type(value) is int and -_INT64 <= value <= _INT64:
+        if (type(value) is str and len(value) <= MAX_TEXT and value.isascii()) or (
+            type(value) is int and -_INT64 <= value <= _INT64
+        ):
             known[key] = value
         elif value is not None and (fact := _fact(value)) is not None:
             known[key] = fact

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from lovia_otel.facts import Fact
 
     Write = Callable[[float, dict[str, Fact], Context | None], None]
-    Picked = dict[
-        tuple[tuple[str, ...], bool], dict[str, Fact]
-    ]  # by keys and with constants or not
+    Picked = dict[int, dict[str, Fact]]  # by the number of the metrics with these attributes
 
 MAX_VALUES_PER_KEY: Final = 100  # distinct texts that one attribute key may have on metrics
 
@@ -277,7 +275,10 @@ class Instruments:
     """The instruments of one meter, and the bound on the texts that their attributes take."""
 
     def __init__(self, meter: Meter) -> None:
-        self._metrics = {metric.name: (metric, _writer(meter, metric)) for metric in METRICS}
+        alike = _alike()
+        self._metrics = {
+            metric.name: (metric, _writer(meter, metric), alike[metric.name]) for metric in METRICS
+        }
         self._seen: dict[str, set[str]] = {}
         self.begin_anew()
         renew_in_child(self)
@@ -301,15 +302,14 @@ class Instruments:
         exemplar points at. ``picked`` is kept by a caller that records several metrics of the same
         facts: many of them have the same attributes.
         """
-        if not isinstance(value, int | float):
+        if not isinstance(value, (int, float)):
             return
-        metric, write = self._metrics[name]
+        metric, write, alike = self._metrics[name]
         if value < 0 and metric.kind != "updown":
             return
         if picked is None:
             write(value, self._pick(metric, facts), context)
             return
-        alike = (metric.attributes, bool(metric.constant))
         attributes = picked.get(alike)
         if attributes is None:
             attributes = picked[alike] = self._pick(metric, facts)
@@ -334,6 +334,17 @@ class Instruments:
                 return names.OTHER
             seen.add(text)
             return text
+
+
+def _alike() -> dict[str, int]:
+    """Return a number for each metric, the same for all that have the same attributes."""
+    numbers: dict[tuple[object, ...], int] = {}
+    return {
+        metric.name: numbers.setdefault(
+            (metric.attributes, tuple(metric.constant.items())), len(numbers)
+        )
+        for metric in METRICS
+    }
 
 
 def _create(meter: Meter, metric: Metric) -> Counter | Histogram | UpDownCounter:

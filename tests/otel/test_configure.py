@@ -16,6 +16,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk.resources import Resource
 
 from lovia_otel import (
     ConfigurationError,
@@ -369,3 +370,15 @@ print([dict(span.attributes) for span in seen.get_finished_spans()])
     )
     assert done.stderr == ""
     assert done.stdout == "[{'lovia.turn.index': 1}]\n"
+
+
+def test_a_resource_is_equal_to_that_of_the_sdk(tmp_path: Path) -> None:
+    """Its hash is kept, and is that of any resource which equals it; so is that of merged ones."""
+    with configure(file=tmp_path / "trace.jsonl", set_global=False) as handle:
+        tracers: Any = handle.tracer_provider
+        made = tracers.resource
+    for ours in (made, made.merge(Resource({"service.instance.id": "another"}))):
+        theirs = Resource(ours.attributes, ours.schema_url)
+        assert type(ours) is type(made)
+        assert (ours, hash(ours)) == (theirs, hash(theirs))
+    assert ours.attributes["service.instance.id"] == "another"

@@ -20,16 +20,20 @@ _COST_BY_PURPOSE: Final = {
 
 def spent_of(facts: Facts) -> Spent | None:
     """Return what the provider reported of a call; one that reports nothing has no cost."""
-    asked, answered, read, written = (
-        count if isinstance(count := facts.get(key), int) else None
-        for key in (
-            *(names.USAGE_INPUT_TOKENS, names.USAGE_OUTPUT_TOKENS),
-            *(names.USAGE_CACHE_READ, names.USAGE_CACHE_WRITE),
-        )
-    )
-    if asked is None:
+    asked = facts.get(names.USAGE_INPUT_TOKENS)
+    if not isinstance(asked, int):
         return None
-    return Spent(input=asked, output=answered or 0, cache_read=read or 0, cache_write=written or 0)
+    return Spent(
+        input=asked,
+        output=_count(facts, names.USAGE_OUTPUT_TOKENS),
+        cache_read=_count(facts, names.USAGE_CACHE_READ),
+        cache_write=_count(facts, names.USAGE_CACHE_WRITE),
+    )
+
+
+def _count(facts: Facts, key: str) -> int:
+    count = facts.get(key)
+    return count if isinstance(count, int) else 0
 
 
 def sent_by(call: ChatScope) -> Sent | None:
