@@ -33,7 +33,15 @@ def forked(way: str, destination: str) -> None:
     """Run the program; one that hangs is killed."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
     done = subprocess.run(
-        [sys.executable, str(_PROGRAM), way, destination],
+        # From 3.12 on, Python warns of each fork of a process with threads: that is the point here.
+        [
+            sys.executable,
+            "-W",
+            "ignore:This process:DeprecationWarning",
+            _PROGRAM,
+            way,
+            destination,
+        ],
         env={**clean, "PYTHONPATH": f"{REPO}:{REPO / 'instrumentation'}"},
         capture_output=True,
         text=True,
