@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from lovia.transcript.text import clean_value
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -47,6 +49,8 @@ def request_arguments(
         arguments |= {key: options.pop(key) for key in _TRANSPORT if key in options}
         whole = _laid_over(whole, options.pop("extra_body", {}))
         whole = _laid_over(whole, options)
+    # Schemas and options are text that somebody wrote elsewhere; the conversation encodes already.
+    whole = {key: value if key == bulk else clean_value(value) for key, value in whole.items()}
     arguments |= {key: whole.pop(key) for key in typed if key in whole}
     return {**arguments, bulk: [], "extra_body": whole}
 

@@ -15,7 +15,7 @@ from lovia.transcript.entries import (
     memo,
 )
 
-__all__ = ["clean_entry", "clean_text", "encodes"]
+__all__ = ["clean_entry", "clean_text", "clean_value", "encodes"]
 
 _T = TypeVar("_T", bound=TranscriptEntry | ContentPart)
 _MEMO = "clean"
@@ -74,24 +74,25 @@ def _clean(value: _T) -> _T:
         if name.startswith("_") or name == "type":
             continue
         old = getattr(value, name)
-        new = _clean_field(old)
+        new = clean_value(old)
         if new is not old:
             changes[name] = new
     return replace(value, **changes) if changes else value
 
 
-def _clean_field(value: Any) -> Any:
+def clean_value(value: Any) -> Any:
+    """Return a value, such as JSON data, in which all text encodes; itself when it does already."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, tuple):
-        parts = tuple(_clean_field(part) for part in value)
+        parts = tuple(clean_value(part) for part in value)
         return value if all(a is b for a, b in zip(parts, value, strict=True)) else parts
     if hasattr(value, "__dataclass_fields__"):
         return _clean(value)
     if isinstance(value, dict) or hasattr(value, "items"):
-        pairs = {_clean_field(key): _clean_field(item) for key, item in value.items()}
+        pairs = {clean_value(key): clean_value(item) for key, item in value.items()}
         return value if pairs == dict(value) else pairs
     if isinstance(value, list):
-        items = [_clean_field(item) for item in value]
+        items = [clean_value(item) for item in value]
         return value if items == value else items
     return value

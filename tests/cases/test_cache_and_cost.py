@@ -71,6 +71,37 @@ async def test_twenty_turns_break_the_prompt_prefix_twice_at_the_most(
     assert worst <= 2
 
 
+#: Steps of a hundredth of that window each.
+SMALL_STEPS: dict[str, Callable[[int], Turn]] = {
+    "results": lambda n: [C(f"c{n}"), T(f"c{n}", f"r{n}", tokens=200)],
+    "texts": lambda n: [R(f"hm{n}"), A(f"so {n}", tokens=100), C(f"c{n}"), T(f"c{n}", tokens=100)],
+    "batches": lambda n: [
+        *(C(f"c{n}-{k}") for k in range(4)),
+        *(T(f"c{n}-{k}", f"r{n}{k}", tokens=50) for k in range(4)),
+    ],
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("step", SMALL_STEPS.values(), ids=SMALL_STEPS)
+@pytest.mark.parametrize("share", [0.5, 0.6, 0.7, 0.75])
+async def test_a_target_out_of_reach_does_not_break_the_prefix_each_turn(
+    share: float, step: Callable[[int], Turn]
+) -> None:
+    """Where a message that stays is most of the target, passes still come in rare bursts."""
+    policy = policy_of(context_window_tokens=20_000, max_entries=None)
+    talk = Conversation(policy, S(), U("goal"), A("ok"), U("all of it", tokens=int(20_000 * share)))
+    views = []
+    for number in range(150):
+        result = await talk.view(*step(number))
+        assert result.sizes is not None
+        assert result.sizes.request_after <= 20_000
+        views.append(result.entries)
+    assert breaks(views) >= 2
+    worst = max(breaks(views[start : start + 21]) for start in range(len(views) - 20))
+    assert worst <= 3
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize("target", [0.3, 0.6, 0.79])
 async def test_a_pass_goes_down_to_the_target_at_once(target: float) -> None:

@@ -12,7 +12,7 @@ __all__ = ["telemetry"]
 
 
 @pytest.fixture(autouse=True)
-def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no key, address or proxy of the machine reach the SDKs."""
     for name in [*os.environ]:
         if name.startswith(("OPENAI_", "ANTHROPIC_")) or name.lower().endswith("_proxy"):

@@ -21,6 +21,9 @@ _log = logging.getLogger("lovia.context")
 
 #: A pass that frees a smaller share of the request was not worth its while.
 _USEFUL_SHARE: Final = 0.01
+#: Nor was one that did all it could and came down by less than this share of the way from trigger
+#: to target: what the next turns add would start the next one, and break the prompt's prefix again.
+_USEFUL_WAY: Final = 0.5
 #: After so many useless passes in a row compaction rests for longer, and says so once.
 _STALLED_AFTER: Final = 2
 #: How much the request has to grow after a useless pass before the next one.
@@ -38,7 +41,7 @@ def due(call: Call, options: CompactionOptions, stages: Sequence[ContextStage]) 
     """
     if _is_over(call, call.size.tokens) and not _rests_by_tokens(call, options):
         return "threshold"
-    if _is_crowded(call, options) and not _rests_by_entries(call):
+    if _is_crowded(call, options) and not _rests_by_entries(call, options):
         return "entries"
     new = call.entries[call.memory.sent :]
     on_arrival = (getattr(stage, "wants", None) for stage in stages)
@@ -63,8 +66,9 @@ def rested(
     """Return how many automatic passes in a row were useless, after one more pass.
 
     Useless is a pass that frees next to nothing, and one that did all it could and leaves the
-    request above the limit that started it: the next turn would start another, for what that turn
-    added alone. A failed summary is none of these: the circuit breaker says when the next is tried.
+    request above the limit that started it, or hardly below: the next turns would start another,
+    for what they added alone. A failed summary is none of these: the circuit breaker says when the
+    next is tried.
     """
     crowded = _is_crowded(call, options)
     freed = call.size.tokens - report.request_after
@@ -72,6 +76,7 @@ def rested(
     if trigger not in {"threshold", "entries"}:
         return None if useful else call.memory.stall
     above = crowded or _is_over(call, report.request_after)
+    above |= trigger == "threshold" and _is_near(call, report.request_after)
     if useful and not (above and report.outcome == "compacted"):
         return None
     waiting = _breaker_is_open(call, options)
@@ -91,6 +96,14 @@ def _is_over(call: Call, tokens: int) -> bool:
     return call.limits.trigger is not None and tokens > call.limits.trigger
 
 
+def _is_near(call: Call, tokens: int) -> bool:
+    """Tell whether a request is so close to the trigger that it will soon be above it."""
+    trigger, target = call.limits.trigger, call.limits.target
+    if trigger is None or target is None:
+        return False
+    return tokens > trigger - (trigger - target) * _USEFUL_WAY
+
+
 def _is_crowded(call: Call, options: CompactionOptions) -> bool:
     return options.max_entries is not None and call.memory.view.view_length > options.max_entries
 
@@ -106,9 +119,9 @@ def _rests_by_tokens(call: Call, options: CompactionOptions) -> bool:
     return call.size.tokens <= stall.tokens + max(growth, stall.tokens * _USEFUL_SHARE)
 
 
-def _rests_by_entries(call: Call) -> bool:
+def _rests_by_entries(call: Call, options: CompactionOptions) -> bool:
     stall = call.memory.stall
-    if stall is None:
+    if stall is None or stall.entries <= (options.max_entries or 0):
         return False
     return call.memory.view.view_length <= stall.entries * (1 + _growth(stall))
 

@@ -77,6 +77,6 @@ def tool_name(name: str) -> str:
     """Return a tool's name as the wire accepts it; one that is accepted stays as it is."""
     if _NAME.fullmatch(name):
         return name
-    digest = sha256(name.encode()).hexdigest()[:8]
+    digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     readable = _NOT_IN_NAMES.sub("_", name)[:_KEPT].strip("_")
     return f"{readable or 'tool'}_{digest}"
