@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from lovia import CancelToken, Runner, events
+from lovia import CancelToken, InMemorySession, Runner, events
 from lovia.cancellation import CHECKPOINTS
 from lovia.context import FileCompactionArchive, PolicyContext
 from lovia.context.summarizer import LLMSummarizer
@@ -26,6 +26,7 @@ from tests.runtime.support import events_of, kinds, scripted
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lovia import RunHandle
     from lovia.context import ContextPolicyResult
     from lovia.transcript import TranscriptEntry
 
@@ -252,6 +253,40 @@ async def test_a_run_goes_on_when_its_summary_never_comes(answer: Answer) -> Non
     assert kinds(seen)[-1] == "RunCompleted"
     assert "ContextCompacted" not in kinds(seen)
     assert kinds(seen).count("CompactionStarted") == kinds(seen).count("CompactionEnded") == 1
+
+
+async def stopped_at(number: int, handle: RunHandle, how: str) -> list[str]:
+    """Stop a run at its n-th event, by its handle or from around it; return the events' kinds."""
+    seen: list[str] = []
+    with anyio.CancelScope() as scope:
+
+        def stop(event: events.Event) -> None:
+            seen.append(type(event).__name__)
+            if len(seen) == number:
+                scope.cancel() if how == "scope" else handle.cancel()
+
+        await events_of(handle, stop)
+    return seen
+
+
+@pytest.mark.parametrize("how", ["scope", "handle"])
+async def test_a_conversation_outlives_a_stopped_run(how: str) -> None:
+    """Wherever a run is stopped, its session has what it had, and the next run goes on there."""
+    session = InMemorySession()
+    told: dict[str, Any] = {"session": session, "session_id": "s"}
+    await Runner.run(scripted(text("stored")), history(), **told)
+    before = await session.load("s")
+    moments = set()
+    for number in range(1, 100):
+        policy = policy_of(FakeModel(window=1_400), **SETTINGS)
+        agent = scripted(text("fine"), context_policy=policy)
+        seen = await stopped_at(number, Runner.stream(agent, "go on", **told), how)
+        if seen[-1] == "RunCompleted":
+            break
+        moments.add(seen[number - 1])
+        assert await session.load("s") == before
+    assert moments >= {"CompactionStarted", "SummaryFoldCompleted", "CompactionEnded", "TextDelta"}
+    assert await session.load("s") == [*before, U("go on"), A("fine")]
 
 
 async def test_a_run_that_waits_for_a_summary_is_cancelled_at_once() -> None:

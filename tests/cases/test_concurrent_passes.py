@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
+from lovia import InMemorySession, Runner
 from lovia.context import ContextPolicyResult, FileCompactionArchive, PolicyContext
 from lovia.context.recall import RecallSource, recall
+from lovia.testing import ScriptedProvider, text
 from lovia.transcript import ToolResultEntry
 from tests.cases.support import Conversation, check_view, policy_of, summaries
 from tests.context.summarizer.fakes import GOOD, Answer, FakeModel, Request
 from tests.notation import A, C, S, T, U
+from tests.runtime.support import scripted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -102,6 +105,40 @@ async def test_clearing_a_conversation_while_it_is_compacted_clears_it(cut: int)
     for state in (ctx.state, json.loads(json.dumps(ctx.state))):
         after = await policy.apply(transcript, ctx=PolicyContext(session_id="s", state=state))
         assert after.entries == transcript
+
+
+@pytest.mark.parametrize("what", ["cleared", "went_on"])
+async def test_a_conversation_that_changes_while_a_run_compacts_it(what: str) -> None:
+    """Neither what was cleared comes back with the run, nor is lost what another run added."""
+    session, model = InMemorySession(), SlowModel()
+    told: dict[str, Any] = {"session": session, "session_id": "s"}
+    past: Any = [*talk_of(*SUBJECTS), U("first")]
+    await Runner.run(scripted(text("stored")), past, **told)
+    before = await session.load("s")
+
+    async def run() -> None:
+        agent = scripted(text("one"), context_policy=policy_of(model, **SETTINGS))
+        await Runner.run(agent, "second", **told)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run)
+        await model.asked.wait()
+        if what == "cleared":
+            await session.clear("s")
+        else:
+            await Runner.run(scripted(text("meanwhile")), "between", **told)
+        model.let_go.set()
+    added = [U("second"), A("one")]
+    kept = [*before, U("between"), A("meanwhile"), *added] if what == "went_on" else added
+    assert await session.load("s") == kept
+    provider = ScriptedProvider([text("three")])
+    agent = scripted(provider=provider, context_policy=policy_of(**SETTINGS))
+    await Runner.run(agent, "third", **told)
+    (request,) = provider.requests
+    check_view(request.entries, [*kept, U("third")])
+    shown = request.entries if what == "cleared" else request.entries[-5:]
+    assert shown == [*kept[-4:], U("third")]
+    assert bool(summaries(request.entries)) is (what == "went_on")
 
 
 async def apply_twice(

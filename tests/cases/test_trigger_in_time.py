@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lovia import InMemorySession, Mailbox, Runner, events, tool
+from lovia import (
+    CheckpointOptions,
+    InMemoryCheckpointer,
+    InMemorySession,
+    Mailbox,
+    Runner,
+    compact_session,
+    events,
+    tool,
+)
+from lovia.context import ContextPolicyResult
+from lovia.errors import ContextOverflowError
 from lovia.testing import ScriptedProvider, ScriptedRequest, call, text
 from lovia.tools import Tool
 from lovia.transcript import ReasoningEntry
@@ -18,7 +29,7 @@ from tests.runtime.support import Untouched, events_of, scripted
 
 if TYPE_CHECKING:
     from lovia import TranscriptEntry
-    from lovia.context import ContextPolicyResult, PolicyContext
+    from lovia.context import PolicyContext
 
 pytestmark = pytest.mark.anyio
 
@@ -245,6 +256,80 @@ async def test_a_policy_gets_the_transcript_after_a_handoff() -> None:
     assert [len(given) for given in first.given] == [1]
     check_given(second, result.entries, 2)
     assert second.given[0][0] == U("go")
+
+
+@pytest.mark.parametrize("how", ["stopped", "suspended"])
+async def test_a_policy_gets_the_transcript_of_a_resumed_run(how: str) -> None:
+    """A run that goes on from what was saved of it shows its policy all of both lives."""
+    store, policy = InMemoryCheckpointer(), Recorder()
+
+    @tool(needs_approval=how == "suspended")
+    def peek() -> str:
+        """Look closely."""
+        return "seen"
+
+    def agent(*script: Any, seen_by: Recorder) -> Any:
+        return scripted(*script, tools=[look, peek], context_policy=seen_by)
+
+    def react(event: events.Event) -> None:
+        if isinstance(event, events.ApprovalRequired):
+            event.defer()
+        if isinstance(event, events.TurnEnded) and how == "stopped" and event.turn == 2:
+            handle.cancel("shutdown")
+
+    saved = CheckpointOptions(store, "r", approvals={"call_peek": True})
+    script = (call("look"), call("peek"))
+    first = CheckpointOptions(store, "r")
+    handle = Runner.stream(agent(*script, seen_by=Recorder()), "go", checkpoint=first)
+    assert isinstance((await events_of(handle, react))[-1], events.RunFailed)
+    steps = agent(call("look", call_id="again"), text("ok"), seen_by=policy)
+    result = await Runner.run(steps, "go", checkpoint=saved)
+    check_given(policy, result.entries, 2)
+    assert policy.given[0][:1] == [U("go")]
+    assert [type(entry).__name__ for entry in policy.given[0]].count("ToolResultEntry") == 2
+
+
+class Asked(Recorder):
+    """A policy that also acts on refusals and on request, and notes what it is given then."""
+
+    max_reactive_retries = 1
+
+    async def apply_reactive(
+        self, entries: list[TranscriptEntry], *, ctx: PolicyContext, error: Exception
+    ) -> ContextPolicyResult:
+        """Leave the oldest entry out."""
+        self.given.append(list(entries))
+        return ContextPolicyResult(entries[1:], changed=True)
+
+    async def compact_now(
+        self, entries: list[TranscriptEntry], *, ctx: PolicyContext, focus: str | None = None
+    ) -> ContextPolicyResult:
+        """Leave the oldest entry out."""
+        self.given.append(list(entries))
+        return ContextPolicyResult(entries[1:], changed=True)
+
+
+async def test_a_policy_gets_the_transcript_when_a_request_was_refused() -> None:
+    """What is to be made smaller is the whole transcript, not what was left of it."""
+    policy, start = Asked(), [U("old"), A("so"), U("go")]
+    refusal = ContextOverflowError(reported_window=10)
+    given: Any = list(start)
+    await Runner.run(scripted(refusal, text("ok"), context_policy=policy), given)
+    assert policy.given == [start, start]
+
+
+async def test_a_policy_gets_the_transcript_when_somebody_asks() -> None:
+    """A compaction by hand, in a run or between two, begins with everything that was said."""
+    policy, session = Asked(), InMemorySession()
+    told: dict[str, Any] = {"session": session, "session_id": "s"}
+    agent = scripted(text("so"), text("ok"), context_policy=policy)
+    await Runner.run(agent, "old", **told)
+    await compact_session(session, "s", agent=agent)
+    async with Runner.stream(agent, "go", **told) as handle:
+        handle.compact()
+        result = await handle.result()
+    assert policy.given == [[U("old")], [U("old"), A("so")], [U("old"), A("so"), U("go")]]
+    assert result.output == "ok"
 
 
 async def test_a_policy_gets_what_was_said_meanwhile() -> None:
