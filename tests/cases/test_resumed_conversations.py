@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
+import sys
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 
-from lovia import CheckpointOptions, Runner, SQLiteCheckpointer, events, tool
+from lovia import CheckpointOptions, Runner, SQLiteCheckpointer, SQLiteSession, events, tool
 from lovia.context import FileCompactionArchive, PolicyContext
 from lovia.stores import InMemorySession
 from lovia.testing import ScriptedProvider, call, text
-from lovia.transcript import entries_from_json, entries_to_json
+from lovia.transcript import ToolResultEntry, entries_from_json, entries_to_json
 from lovia_otel import names
+from tests.cases import killed_program
 from tests.cases.interrupting import Watched, cancelled_at
 from tests.cases.support import Conversation, policy_of, summaries
 from tests.context.summarizer.fakes import GOOD, Answer, FakeModel
 from tests.notation import A, C, S, T, U, words
-from tests.runtime.support import scripted
+from tests.paths import REPO
+from tests.runtime.support import events_of, scripted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -223,3 +228,44 @@ async def test_a_pass_that_died_is_over_for_the_next_process(telemetry: Telemetr
     assert len(set(started)) == 2
     spans = [s for s in telemetry.exported.get_finished_spans() if s.name == names.SPAN_PASS]
     assert [dict(s.attributes or {})[names.COMPACTION_ID] for s in spans] == started
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill a process")
+@pytest.mark.parametrize("deadly", [1, 3])
+async def test_a_process_killed_in_the_middle_of_a_summary_leaves_nothing_running(
+    deadly: int, tmp_path: Path, telemetry: Telemetry, anyio_backend_name: str
+) -> None:
+    """Who goes on with the run sees passes that end as often as they start, and pays for no more."""
+    program = [sys.executable, "-m", "tests.cases.killed_program", str(tmp_path), str(deadly)]
+    died = await anyio.run_process([*program, anyio_backend_name], cwd=REPO, check=False)
+    assert died.returncode == -signal.SIGKILL, died.stderr.decode()
+
+    path = tmp_path / "runs.db"
+    async with SQLiteCheckpointer(path) as store, SQLiteSession(path) as session:
+        saved = await store.load("r")
+        assert saved is not None
+        assert saved.status == "running"
+        assert await session.load("s") == []
+        pages = sum(isinstance(entry, ToolResultEntry) for entry in saved.entries)
+        agent = killed_program.reader(lambda _: GOOD, first=pages)
+        seen = await events_of(killed_program.started(agent, store, session))
+        kept = await session.load("s")
+
+    ids = [event.pass_id for event in seen if isinstance(event, events.CompactionStarted)]
+    ended = [event for event in seen if isinstance(event, events.CompactionEnded)]
+    assert ids
+    assert len(set(ids)) == len(ids)
+    assert [event.pass_id for event in ended] == ids
+    assert {event.outcome for event in ended} == {"compacted"}
+    spans = [s for s in telemetry.exported.get_finished_spans() if s.name == names.SPAN_PASS]
+    assert [dict(s.attributes or {})[names.COMPACTION_ID] for s in spans] == ids
+    last = seen[-1]
+    assert isinstance(last, events.RunCompleted)
+    results = [e.output for e in last.result.entries if isinstance(e, ToolResultEntry)]
+    assert [output.split(maxsplit=2)[1] for output in results] == [
+        str(n) for n in range(killed_program.PAGES)
+    ]
+    assert kept == last.result.entries
+    first, *_ = agent.model.requests
+    assert first.is_summary  # the summary that died is asked for again, and only that one
+    assert ("<earlier_summary>" in str(first.entries)) is (deadly > 1)
