@@ -34,20 +34,43 @@ def is_large(entry: TranscriptEntry) -> bool:
     return isinstance(entry, (InputEntry, ToolResultEntry)) and len(str(entry)) > 2_000
 
 
-@pytest.mark.parametrize("foldable", [0, 1, 3])
+@pytest.mark.parametrize(
+    ("foldable", "tokens"), [(0, 0), (1, 1), (3, 1), (1, 40), (1, 80)], ids=str
+)
 async def test_passes_that_gain_nothing_end_with_one_warning(
-    foldable: int, caplog: pytest.LogCaptureFixture
+    foldable: int, tokens: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Where next to nothing can be moved, compaction is tried, given up, and not paid for."""
     caplog.set_level(logging.WARNING, "lovia.context")
     model = FakeModel()
-    small = [entry for n in range(foldable) for entry in (U(f"hi {n}"), A("hello"))]
+    small = [entry for n in range(foldable) for entry in (U("hi"), A(f"hello {n}", tokens=tokens))]
     policy = policy_of(model, context_window_tokens=2_000, pinned=is_large)
     talk = Conversation(policy, *small, U("here it is", tokens=1_700), A("thanks"))
     outcomes = [(await talk.view(U(f"and {n}?"), A("yes"))).outcome for n in range(12)]
     assert 1 <= len(outcomes) - outcomes.count(None) <= 3
     assert model.requests == []
     assert len([line for line in caplog.messages if WARNING in line]) == 1
+
+
+@pytest.mark.parametrize("share", [0.75, 0.85])
+@pytest.mark.parametrize("tokens", [20, 60, 200])
+async def test_passes_that_save_next_to_nothing_are_not_repeated(share: float, tokens: int) -> None:
+    """Beside a large message that stays, no two turns running save less than a hundredth each."""
+    model = FakeModel()
+    policy = policy_of(model, context_window_tokens=20_000, max_entries=None)
+    start: list[TranscriptEntry] = [U("goal"), A("ok"), U("here", tokens=int(20_000 * share))]
+    talk = Conversation(policy, *start)
+    poor = [False]
+    for number in range(60):
+        result = await talk.view(C(f"c{number}"), T(f"c{number}", tokens=tokens))
+        sizes = result.sizes
+        assert sizes is not None
+        ran = result.outcome is not None
+        poor.append(ran and sizes.freed < sizes.request_before * 0.01)
+        assert not (poor[-1] and poor[-2])
+        assert sizes.request_after < 20_000
+    assert sum(poor) <= 4
+    assert len(model.requests) <= 4
 
 
 async def test_a_pass_that_is_put_off_is_told(telemetry: Telemetry) -> None:

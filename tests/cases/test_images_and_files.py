@@ -34,7 +34,10 @@ def image(size: int, **fields: Any) -> ImagePart:
 def test_an_image_costs_the_same_whatever_its_bytes(counter: Any) -> None:
     """100 KiB and 5 MiB of image are the same number of tokens; so is an address."""
     parts = [image(100 * KIB), image(5_120 * KIB), ImagePart(url="https://example.org/a.png")]
-    sizes = {counter.entry(U(parts=[TextPart("look"), part])) for part in parts}
+    files = [FilePart(data=part.data, mime_type="image/png") for part in parts[:2]]
+    files.append(FilePart(url=f"data:image/png;base64,{parts[1].data}"))
+    parts.append(ImagePart(url=f"data:image/png;base64,{parts[1].data}"))
+    sizes = {counter.entry(U(parts=[TextPart("look"), part])) for part in (*parts, *files)}
     assert len(sizes) == 1
     assert sizes.pop() < 3_000
     results = {counter.entry(T("a", parts=(part,))) for part in parts}

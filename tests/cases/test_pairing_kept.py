@@ -6,20 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lovia import Runner, events
+from lovia import CheckpointOptions, InMemoryCheckpointer, Runner, events, tool
 from lovia.errors import ProviderError
-from lovia.testing import ScriptedProvider, text
+from lovia.testing import ScriptedProvider, call, text
 from lovia.transcript import ToolCallEntry, ToolResultEntry
 from lovia.transcript.pairing import legal_cuts
 from tests.cases.support import Conversation, check_view, policy_of, summaries
 from tests.context.summarizer.fakes import GOOD
-from tests.notation import A, C, T, U
+from tests.notation import COUNTER, A, C, R, T, U
 from tests.runtime.support import events_of, scripted
 
 if TYPE_CHECKING:
     from lovia.transcript import TranscriptEntry
 
 pytestmark = pytest.mark.anyio
+
+
+@tool(needs_approval=True)
+def pay() -> str:
+    """Pay."""
+    return "paid"
 
 
 def calls_in(view: list[TranscriptEntry]) -> list[str]:
@@ -60,6 +66,29 @@ async def test_a_result_whose_call_is_gone_is_not_shown(
     later = (await talk.view(U("more"), A(), U("and more"))).entries
     for view in (first, later):
         assert sorted(results_in(view)) == sorted(calls_in(view))
+
+
+@pytest.mark.parametrize("how", ["entries", "threshold", "refused", "manual"])
+@pytest.mark.parametrize("keep", range(6))
+async def test_no_cut_brings_back_a_result_whose_call_is_gone(how: str, keep: int) -> None:
+    """Wherever a cut falls beside such a result, it is not shown, and others keep their calls."""
+    policy = policy_of(
+        context_window_tokens=700 if how == "threshold" else None,
+        max_entries=6 if how == "entries" else None,
+        keep_initial_entries=1,
+        keep_recent_entries=keep,
+        reactive_keep_recent_entries=keep,
+    )
+    torn: list[TranscriptEntry] = [C("b"), T("a", tokens=90), T("b", tokens=90), U(), A()]
+    talk = Conversation(policy, U("go"), *torn, *torn, *torn, U("so?"))
+    if how == "refused":
+        view = (await talk.refused(500)).entries
+    elif how == "manual":
+        view = (await talk.compacted()).entries
+    else:
+        view = (await talk.view()).entries
+    assert "a" not in results_in(view)
+    assert results_in(view) == calls_in(view)
 
 
 @pytest.mark.parametrize("keep", range(12))
@@ -130,6 +159,56 @@ async def test_a_call_that_waits_for_consent_stays(
     view = (await talk.view(T("a", "approved"))).entries
     assert T("a", "approved") in view
     assert results_in(view).count("a") == 1
+
+
+@pytest.mark.parametrize("how", ["refused", "manual"])
+async def test_no_kind_of_pass_takes_away_a_call_that_waits(how: str) -> None:
+    """A refusal or a request to compact folds what is around the call, and the call stays."""
+    policy = policy_of(keep_initial_entries=0, reactive_keep_recent_entries=1)
+    chat: list[TranscriptEntry] = [U("q", tokens=100), A("a", tokens=100)]
+    talk = Conversation(policy, U("go"), *chat * 3, R("pay?"), C("a"), pending_calls={"a"})
+    await talk.view(*chat * 4, U("well?"))
+    result = await (talk.refused(800) if how == "refused" else talk.compacted())
+    assert summaries(result.entries)
+    assert calls_in(result.entries) == ["a"]
+    assert results_in(result.entries) == []
+    view = (await talk.view(T("a", "approved"), pending_calls=())).entries
+    assert T("a", "approved") in view
+    assert calls_in(view) == results_in(view) == ["a"]
+
+
+@pytest.mark.parametrize("approve", [True, False])
+async def test_a_run_that_waited_for_consent_sends_the_call_with_its_answer(approve: bool) -> None:
+    """A long run that was left waiting, and saved, goes on with the call it asked about."""
+
+    def agent(*script: Any) -> Any:
+        provider = ScriptedProvider(script, summarize=GOOD, counter=COUNTER, usage="counted")
+        policy = policy_of(
+            summarizer=None,
+            context_window_tokens=1_500,
+            keep_initial_entries=0,
+            keep_recent_entries=1,
+        )
+        return scripted(provider=provider, context_policy=policy, tools=[pay])
+
+    def defer(event: events.Event) -> None:
+        if isinstance(event, events.ApprovalRequired):
+            event.defer()
+
+    store = InMemoryCheckpointer()
+    start: Any = [*(U("q", tokens=100), A("a", tokens=100)) * 8, U("pay him")]
+    asks = agent(call("pay"))
+    seen = await events_of(
+        Runner.stream(asks, start, checkpoint=CheckpointOptions(store, "r")), defer
+    )
+    assert any(isinstance(event, events.ContextCompacted) for event in seen)
+    answered = CheckpointOptions(store, "r", approvals={"call_pay": approve})
+    goes_on = agent(text("done"))
+    result = await Runner.run(goes_on, start, checkpoint=answered)
+    assert result.output == "done"
+    sent = goes_on.model.requests[-1].entries
+    assert calls_in(sent) == results_in(sent) == ["call_pay"]
+    assert ("paid" in str(sent[-1])) is approve
 
 
 @pytest.mark.parametrize("tokens", [30, 300])

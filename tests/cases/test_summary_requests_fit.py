@@ -38,6 +38,12 @@ def chat(entries: int, tokens: int) -> list[TranscriptEntry]:
     return [kinds[number % 2](f"{number}: {prose(tokens)}") for number in range(entries)]
 
 
+def covered_by(talk: Conversation) -> set[int]:
+    """Return the places in the transcript that the saved summary stands for."""
+    spans = talk.state["compacting"]["summary"]["covers"]
+    return {index for start, stop in spans for index in range(start, stop)}
+
+
 def asking_the_run(**settings: Any) -> CompactingContextPolicy:
     """Return a policy that counts bytes and has the run's own model write its summaries."""
     settings.setdefault("summarizer", LLMSummarizer(retry=no_wait()))
@@ -59,14 +65,15 @@ async def test_a_history_of_many_windows_is_folded_step_by_step(entries: int) ->
     assert all(request.size <= 1_000 for request in model.requests)
     folds = [event.index for event in seen if isinstance(event, events.SummaryFoldCompleted)]
     assert folds == list(range(1, len(folds) + 1))
-    covered = talk.state["compacting"]["summary"]["covers"]
+    covered = covered_by(talk)
     for number in range(30):
         view = (await talk.view(*chat(2, 200))).entries
         assert len(summaries(view)) == 1
-        grown = talk.state["compacting"]["summary"]["covers"]
-        assert grown[-1][1] >= covered[-1][1], number
+        grown = covered_by(talk)
+        assert grown >= covered, number
         covered = grown
     assert model.refused == 0
+    assert len(covered) > entries
 
 
 async def test_what_is_a_little_too_large_is_cleared_before_it_is_summarised() -> None:
@@ -206,3 +213,35 @@ async def test_a_window_too_small_for_any_summary_request_is_not_tried(window: i
     assert result.outcome in {"compacted", "partial"}
     assert "middle_snip" in [s.name for s in result.stages if s.outcome == "applied"]
     assert talk.usage.summary.total_tokens == 0
+
+
+@pytest.mark.parametrize("entries", [30, 100])
+async def test_a_summarizers_window_that_is_smaller_than_stated_costs_one_refusal(
+    entries: int,
+) -> None:
+    """After a refusal that names the window all requests fit it, in this pass and in later ones."""
+    model = FakeModel(window=2_000, stated=20_000)
+    policy = policy_of(model, token_counter=None, context_window_tokens=16_000, max_entries=None)
+    talk = Conversation(policy, *chat(entries, 12_000 // entries), provider=FakeModel(name="big"))
+    outcomes = [(await talk.view(*chat(2, 500))).outcome for _ in range(12)]
+    assert outcomes.count("compacted") >= 2
+    assert model.refused == 1
+    assert sum(request.size > 2_000 for request in model.requests) == 1
+    again = talk.resumed(policy)
+    await again.view(*chat(8, 500))
+    assert model.refused == 1
+
+
+@pytest.mark.parametrize("entries", [20, 40])
+async def test_a_refusal_that_names_no_window_still_leads_to_a_summary(entries: int) -> None:
+    """Requests become smaller until they are taken, and what was too large is not sent again."""
+    model = FakeModel(window=2_000, stated=20_000, reported=False)
+    policy = policy_of(model, token_counter=None, context_window_tokens=16_000, max_entries=None)
+    talk = Conversation(policy, *chat(entries, 14_000 // entries), provider=FakeModel(name="big"))
+    result = await talk.view()
+    assert result.outcome == "compacted"
+    refused = [request.size for request in model.requests if request.size > 2_000]
+    assert 1 <= len(refused) <= 5
+    assert refused == sorted(refused, reverse=True)
+    await talk.view(*chat(8, 500))
+    assert model.refused == len(refused)
