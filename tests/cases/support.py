@@ -6,13 +6,16 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from lovia import tool
 from lovia.context import CompactingContextPolicy, ContextPolicyResult, PolicyContext
 from lovia.context.summarizer import LLMSummarizer
 from lovia.errors import ContextOverflowError
+from lovia.testing import ScriptedProvider, call, text
 from lovia.transcript import InputEntry, TranscriptEntry, entries_to_json, validate_view
 from lovia.usage import Usage
-from tests.context.summarizer.fakes import FakeModel, no_wait
-from tests.notation import COUNTER
+from tests.context.summarizer.fakes import GOOD, FakeModel, no_wait
+from tests.notation import COUNTER, words
+from tests.runtime.support import scripted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -85,3 +88,18 @@ class Conversation:
 def summaries(view: Sequence[TranscriptEntry]) -> list[InputEntry]:
     """Return the summary entries of a view."""
     return [entry for entry in view if isinstance(entry, InputEntry) and entry.origin == "summary"]
+
+
+@tool
+def read(page: int) -> str:
+    """Read a page."""
+    return f"page {page} " + words(200, f"p{page}")
+
+
+def reader(*, summarize: Any = f"{GOOD}\nsecret-summary-word", **settings: Any) -> Any:
+    """Return an agent that reads more pages than its model's window can hold."""
+    script = [*(call("read", {"page": n}, call_id=f"c{n}") for n in range(20)), text("all read")]
+    provider = ScriptedProvider(script, window=4_000, usage="counted", summarize=summarize)
+    settings = {"keep_recent_entries": 10, "keep_recent_tool_results": 20, **settings}
+    policy = policy_of(summarizer=None, token_counter=None, max_entries=None, **settings)
+    return scripted(provider=provider, tools=[read], context_policy=policy)

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lovia import Runner, events
+from lovia.context.summarizer.prompts import system_prompt
 from lovia.testing import ScriptedProvider, text
+from lovia.transcript.entries import text_of
 from lovia.usage import Usage
 from tests.cases.support import Conversation, policy_of, summaries
-from tests.context.summarizer.fakes import GOOD, SPENT, Answer, FakeModel, PlainSummarizer
+from tests.context.summarizer.fakes import GOOD, SPENT, Answer, FakeModel, PlainSummarizer, Request
 from tests.notation import A, S, U
 from tests.runtime.support import events_of, kinds, scripted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lovia.context import CompactingContextPolicy, PolicyContext
     from lovia.transcript import TranscriptEntry
 
@@ -35,6 +39,12 @@ BAD: dict[str, tuple[Answer, int]] = {
     "empty": (Answer(""), 2),
     "blank": (Answer(" \n\t "), 2),
     "zero_width_or_lone_halves": (Answer("\n\r\n"), 2),
+    "headings_alone": (Answer("## Goal\n\n## State\n\n## Planned\n"), 2),
+    "nothing_under_each_heading": (Answer("**Goal:** none\n**State:** -\n**Planned:**\n(none)"), 2),
+    "a_word_for_nothing": (Answer("None."), 2),
+    "dots": (Answer("..."), 2),
+    "its_own_instructions": (Answer(system_prompt(300)), 2),
+    "headings_and_call": (Answer("## Goal\n## State\n## Planned", call="search"), 1),
     "thoughts_alone": (Answer("", reasoning="I should summarise this."), 1),
     "thoughts_in_the_text": (Answer("<think>Let me see. ## Goal ## State ## Planned</think>"), 1),
     "call_without_text": (Answer("", call="search"), 1),
@@ -86,10 +96,12 @@ async def test_a_run_answers_after_a_bad_summary(answer: Answer) -> None:
 
 
 @pytest.mark.parametrize(
-    "first", ["empty", "cut_off", "cut_off_elsewhere"], ids=lambda name: f"after_{name}"
+    "first",
+    ["empty", "headings_alone", "its_own_instructions", "cut_off", "cut_off_elsewhere"],
+    ids=lambda name: f"after_{name}",
 )
 async def test_a_model_that_does_better_when_asked_again_is_believed(first: str) -> None:
-    """An empty or a cut-off reply is asked for once more, and the second reply stands."""
+    """A reply that is cut off or says nothing is asked for again, and the second one stands."""
     model = FakeModel(BAD[first][0], GOOD)
     talk = Conversation(policy_of(model, **SETTINGS), *history())
     result = await talk.view()
@@ -99,6 +111,47 @@ async def test_a_model_that_does_better_when_asked_again_is_believed(first: str)
     (summary,) = summaries(result.entries)
     assert "build goi" not in str(summary.content)
     assert talk.usage.summary.input_tokens == 2 * SPENT.input_tokens
+
+
+#: Ways in which a model repeats what it was told, around a summary or in it.
+ECHOES: dict[str, Callable[[Request], str]] = {
+    "all_of_it": lambda request: f"{text_of(request.entries[0])}\n\n{GOOD}",
+    "the_task": lambda request: f"{text_of(request.entries[1]).splitlines()[-1]}\n\n{GOOD}",
+    "at_the_end": lambda request: f"{GOOD}\n---\n{text_of(request.entries[0])}",
+    "in_brackets": lambda request: GOOD.replace(
+        "## State\n", "## State\n(what is done and known now: files, findings, values)\n"
+    ),
+    "beside_its_own_words": lambda request: (
+        f"{GOOD}\n- noted. Copy names, paths, commands, numbers and codes exactly. Call no tool."
+    ),
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
+async def test_a_summary_that_repeats_its_instructions_loses_them(
+    echo: Callable[[Request], str],
+) -> None:
+    """What a summarizer was told is in no view and no later request, however it is repeated."""
+    model = FakeModel(then=echo, window=3_000)
+    policy = policy_of(model, **SETTINGS)
+    talk = Conversation(policy, *history(30))
+    for _ in range(2):
+        (summary,) = summaries((await talk.view(*history(12))).entries)
+        shown = str(summary.content)
+        assert all(line in shown for line in GOOD.strip().splitlines())
+        for told in (*system_prompt(1).split(". ")[1:-1], "what is done and known", "Write one"):
+            assert told not in shown
+    later = [text_of(request.entries[1]) for request in model.requests[1:]]
+    assert later
+    assert all("Copy names" not in asked for asked in later)
+
+
+async def test_a_summary_of_a_talk_about_summaries_stays_as_it_is() -> None:
+    """Headings with something to say, and short orders of a user's, are taken for what they are."""
+    said = "## Goal\nQuote 'Call no tool.'\n## State\nnone of it works: nothing\n## Planned\nnone"
+    talk = Conversation(policy_of(FakeModel(then=lambda _: said), **SETTINGS), *history())
+    (summary,) = summaries((await talk.view()).entries)
+    assert said in str(summary.content)
 
 
 async def test_no_tools_are_offered_to_whoever_summarises() -> None:
@@ -111,9 +164,13 @@ async def test_no_tools_are_offered_to_whoever_summarises() -> None:
     assert not any(request.tools for request in model.requests)
 
 
-@pytest.mark.parametrize("reply", ["", "  \n", "x" * 60_000], ids=["empty", "blank", "larger"])
+@pytest.mark.parametrize(
+    "reply",
+    ["", "  \n", "## Goal\n\n## State\n", "None", "x" * 60_000],
+    ids=["empty", "blank", "headings", "none", "larger"],
+)
 async def test_a_summarizer_by_anybody_is_judged_as_well(reply: str) -> None:
-    """A text that is empty, or larger than what it replaces, is rejected wherever it is from."""
+    """A text that says nothing, or more than it replaces, is rejected wherever it is from."""
     summarizer = PlainSummarizer(lambda entries, prior: reply)
     talk = Conversation(policy_of(summarizer=summarizer, **SETTINGS), *history())
     result = await talk.view()

@@ -128,7 +128,7 @@ async def test_a_conversation_that_changes_while_a_run_compacts_it(what: str) ->
         else:
             await Runner.run(scripted(text("meanwhile")), "between", **told)
         model.let_go.set()
-    added = [U("second"), A("one")]
+    added: list[TranscriptEntry] = [U("second"), A("one")]
     kept = [*before, U("between"), A("meanwhile"), *added] if what == "went_on" else added
     assert await session.load("s") == kept
     provider = ScriptedProvider([text("three")])

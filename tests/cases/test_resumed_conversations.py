@@ -235,7 +235,7 @@ async def test_a_pass_that_died_is_over_for_the_next_process(telemetry: Telemetr
 async def test_a_process_killed_in_the_middle_of_a_summary_leaves_nothing_running(
     deadly: int, tmp_path: Path, telemetry: Telemetry, anyio_backend_name: str
 ) -> None:
-    """Who goes on with the run sees passes that end as often as they start, and pays for no more."""
+    """Who goes on with the run sees each pass start and end once, and pays for no fold twice."""
     program = [sys.executable, "-m", "tests.cases.killed_program", str(tmp_path), str(deadly)]
     died = await anyio.run_process([*program, anyio_backend_name], cwd=REPO, check=False)
     assert died.returncode == -signal.SIGKILL, died.stderr.decode()

@@ -11,7 +11,7 @@ import pytest
 
 from lovia import Runner, events
 from lovia.context import FileCompactionArchive
-from lovia.errors import ContextOverflowError, ProviderError
+from lovia.errors import ContextOverflowError, ProviderError, SummaryRejected
 from lovia.testing import ScriptedProvider, text
 from lovia.transcript import (
     AssistantTextEntry,
@@ -150,6 +150,38 @@ async def test_a_failed_summary_never_stops_a_run_that_fits(answer: Answer) -> N
         agent = scripted(provider=provider, context_policy=policy)
         result = await Runner.run(agent, [S(), *turns(0, 13), U(f"question {n}")])
         assert result.output == f"answer {n}"
+
+
+#: What a summarizer of somebody's own may raise, its client's errors included.
+RAISED: list[Exception] = [
+    RuntimeError("bug"),
+    ExceptionGroup("several", [ValueError("one"), KeyError("two")]),
+    TimeoutError(),
+    StopAsyncIteration(),
+    RecursionError(),
+    MemoryError(),
+    ProviderError("busy", status_code=429, retryable=True),
+    ContextOverflowError(reported_window=10),
+    SummaryRejected("no", reason="refusal"),
+]
+
+
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
+async def test_a_summarizer_by_anybody_may_raise_anything(error: Exception) -> None:
+    """The run answers without the summary; the failure is the pass's outcome and nothing else."""
+
+    def fail(entries: Any, prior: str | None) -> str:
+        raise error
+
+    policy = policy_of(summarizer=PlainSummarizer(fail), **SETTINGS)
+    agent = scripted(text("fine"), context_policy=policy)
+    seen = await events_of(Runner.stream(agent, [S(), *turns(0, 13), U("now")]))
+    last = seen[-1]
+    assert isinstance(last, events.RunCompleted)
+    assert last.result.output == "fine"
+    ended = [event.outcome for event in seen if isinstance(event, events.CompactionEnded)]
+    assert ended == ["failed"]
+    assert "ContextCompacted" not in kinds(seen)
 
 
 @pytest.mark.parametrize("answer", FAILURES.values(), ids=FAILURES)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
+from lovia.context.summarizer.content import says_nothing
 from lovia.context.summarizer.protocol import Summarizer, Summary
 from lovia.context.summarizer.rendering import clip_entry
 from lovia.context.summarizer.threads import counts_in_threads
@@ -105,7 +106,7 @@ class Reader:
         """Return the new summary; what it spent is on ``ctx.usage``, exactly once.
 
         Raises:
-            SummaryRejected: The summarizer returned no text, or nothing in time.
+            SummaryRejected: The summarizer's text says nothing, or there is none in time.
         """
         before = self._ctx.usage.clone()
         made = await self._ask(entries, prior_summary)
@@ -114,8 +115,8 @@ class Reader:
         if not spent.total_tokens and summary.usage.total_tokens:
             spent = summary.usage
             self._ctx.usage.add_summary(spent)
-        if not summary.text.strip():
-            raise SummaryRejected("The summarizer returned no text.", reason="empty")
+        if says_nothing(summary.text):
+            raise SummaryRejected("The summarizer's text says nothing.", reason="empty")
         return replace(summary, usage=spent, attempts=summary.attempts + self.failures)
 
     async def _ask(

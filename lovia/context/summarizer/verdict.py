@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from lovia.context.summarizer.content import says_nothing, without_instructions
 from lovia.context.summarizer.prompts import missing_sections
 from lovia.errors import SummaryRejected
 from lovia.transcript.entries import ReasoningEntry
@@ -40,7 +41,7 @@ _REFUSAL: Final = re.compile(
 _MAX_REFUSAL: Final = 500
 
 _REASONS: Final = {
-    "empty": "The model answered with an empty text.",
+    "empty": "The model's answer says nothing.",
     "refusal": "The model refused to summarise.",
     "length": "The summary was cut off by the output limit.",
     "tool_call": "The model answered with a tool call.",
@@ -81,12 +82,12 @@ class Verdict:
 
 def judge(reply: ModelReply, required: Sequence[str]) -> Verdict:
     """Tell whether a reply is a summary with the required sections."""
-    text = _without_thoughts(clean_text(reply.text)).strip()
+    text = without_instructions(_without_thoughts(clean_text(reply.text))).strip()
     finish = (reply.finish_reason or "").lower()
     if finish in _BLOCKED:
         return Verdict(text, "refusal")
-    if not text:
-        return Verdict("", _why_no_text(reply, finish))
+    if says_nothing(text, required):
+        return Verdict(text, _why_nothing(reply, finish, text))
     if finish in _CUT_OFF:
         return Verdict(text, "length")
     missing = missing_sections(text, required)
@@ -98,10 +99,13 @@ def judge(reply: ModelReply, required: Sequence[str]) -> Verdict:
     return Verdict(text, missing=missing)
 
 
-def _why_no_text(reply: ModelReply, finish: str) -> str:
+def _why_nothing(reply: ModelReply, finish: str, text: str) -> str:
     if reply.calls:
         return "tool_call"
-    if "</think>" in reply.text or any(isinstance(e, ReasoningEntry) for e in reply.entries()):
+    thought = "</think>" in reply.text or any(
+        isinstance(entry, ReasoningEntry) for entry in reply.entries()
+    )
+    if thought and not text:
         return "reasoning_only"
     return "length" if finish in _CUT_OFF else "empty"
 
