@@ -245,15 +245,18 @@ async def test_conversations_with_the_same_call_ids_share_nothing(tmp_path: Path
         assert files == [f"{name} found 3. " * 2_000]
 
 
-async def test_one_conversation_cannot_recall_what_another_archived(tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", ["session_id", "run_id"])
+async def test_one_conversation_cannot_recall_what_another_archived(
+    named: str, tmp_path: Path
+) -> None:
     """A reference that one conversation's marker names gives the other nothing."""
     archive = FileCompactionArchive(tmp_path)
     policy = policy_of(archive=archive)
-    mine = Conversation(policy, U("go"), C("call_0"), session_id="mine")
+    names: list[dict[str, Any]] = [{"session_id": None, named: who} for who in ("mine", "other")]
+    mine = Conversation(policy, U("go"), C("call_0"), **names[0])
     marker = (await mine.view(T("call_0", "my secret " * 5_000))).entries[-1]
     assert isinstance(marker, ToolResultEntry)
     uri = marker.output.partition("archived at: ")[2].partition("\n")[0]
-    own = RecallSource((), archive, session_id="mine")
-    other = RecallSource((), archive, session_id="other")
+    own, other = (RecallSource((), archive, **name) for name in names)
     assert "my secret" in await recall({"reference": uri}, own)
     assert "my secret" not in await recall({"reference": uri}, other)

@@ -267,6 +267,28 @@ async def test_the_provider_s_count_is_told_beside_the_estimate(telemetry: Telem
         assert 0 < count <= 4_000
 
 
+async def test_each_pass_is_told_once_wherever_it_is_told(telemetry: Telemetry) -> None:
+    """Stream, callback, log, span and metric know of the same passes, each of them once."""
+    called: list[events.ContextCompacted] = []
+
+    async def on_compacted(event: events.ContextCompacted) -> None:
+        called.append(event)
+
+    seen = await events_of(Runner.stream(reader(on_compacted=on_compacted), "read all"))
+    told = [event.pass_id for event in seen if isinstance(event, events.ContextCompacted)]
+    assert len(told) == len(set(told)) >= 2
+    assert [event.pass_id for event in called] == told
+    assert [e.pass_id for e in seen if isinstance(e, events.CompactionStarted)] == told
+    assert [e.pass_id for e in seen if isinstance(e, events.CompactionEnded)] == told
+    logged = telemetry.all_events(names.EVENT_CONTEXT_COMPACTED)
+    assert [(log.attributes or {})[names.COMPACTION_ID] for log in logged] == told
+    spans = spans_of(telemetry, names.SPAN_PASS)
+    assert [dict(span.attributes or {})[names.COMPACTION_ID] for span in spans] == told
+    assert sum(point.count for point in telemetry.points(names.METRIC_COMPACTION_DURATION)) == len(
+        told
+    )
+
+
 async def test_a_pass_belongs_to_the_trace_of_its_run(telemetry: Telemetry) -> None:
     """The spans of a pass are under the turn that needed it, in the same trace."""
     await events_of(Runner.stream(reader(), "read all"))

@@ -119,7 +119,7 @@ async def test_a_cached_prompt_is_counted_once(wire: Wire) -> None:
             agent = Agent("a", model=provider, tools=[read], context_policy=policy)
             seen = await events_of(Runner.stream(agent, "Read."))
             assert kinds(seen)[-1] == "RunCompleted"
-            assert "ContextCompacted" not in kinds(seen)
+            assert "CompactionStarted" not in kinds(seen)
     assert [ctx.last_input_tokens for ctx in untouched.contexts] == [None, *[50_000] * 3]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lovia import Runner, events
+from lovia import Runner, events, tool
 from lovia.context.stages import AutoSummaryStage
 from lovia.context.summarizer import LLMSummarizer
 from lovia.errors import ContextOverflowError
@@ -15,7 +16,7 @@ from lovia.transcript import InputEntry, ToolResultEntry
 from tests.cases.support import Conversation, check_view, policy_of, summaries
 from tests.context.summarizer.fakes import COUNTER as BYTES
 from tests.context.summarizer.fakes import GOOD, FakeModel, no_wait
-from tests.notation import COUNTER, A, C, R, T, U
+from tests.notation import COUNTER, A, C, R, S, T, U, words
 from tests.runtime.support import events_of, scripted
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ def chat(entries: int, tokens: int) -> list[TranscriptEntry]:
     """Return so many messages of a size, user and model in turn."""
     kinds: list[Any] = [U, A]
     return [kinds[number % 2](f"{number}: {prose(tokens)}") for number in range(entries)]
+
+
+@tool
+def look() -> str:
+    """Look."""
+    return "seen"
 
 
 def covered_by(talk: Conversation) -> set[int]:
@@ -116,6 +123,23 @@ async def test_a_message_that_fits_no_window_is_an_honest_error(
     turns = [request for request in provider.requests if not request.is_summary]
     assert len(turns) <= 2
     assert all(start[-1] in request.entries for request in turns)
+
+
+@pytest.mark.parametrize("where", ["instructions", "system", "tools"])
+async def test_a_request_whose_fixed_part_fits_no_window_is_an_honest_error(where: str) -> None:
+    """When what may not be touched is too large alone, the refusal is raised, and soon."""
+    provider = ScriptedProvider([text("never")], window=1_000, summarize=GOOD, counter=COUNTER)
+    fields: dict[str, Any] = {"instructions": words(1_200)} if where == "instructions" else {}
+    if where == "tools":
+        fields["tools"] = [replace(look, description=words(1_200))]
+    lead = [S(words(1_200))] if where == "system" else []
+    start: Any = [*lead, *chat(10, 50), U("so?")]
+    agent = scripted(provider=provider, context_policy=policy_of(summarizer=None), **fields)
+    with pytest.raises(ContextOverflowError):
+        await Runner.run(agent, start)
+    turns = [request for request in provider.requests if not request.is_summary]
+    assert 1 <= len(turns) <= 2
+    assert len(provider.requests) <= 5
 
 
 @pytest.mark.parametrize("history", [10_000, 40_000, 60_000, 200_000])

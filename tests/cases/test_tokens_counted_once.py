@@ -46,7 +46,7 @@ async def test_parts_of_a_count_are_not_added_to_it(usage: Usage) -> None:
     seen = await events_of(
         Runner.stream(scripted(provider=provider, context_policy=policy, tools=[look]), "go")
     )
-    assert not [event for event in seen if isinstance(event, events.ContextCompacted)]
+    assert not [event for event in seen if isinstance(event, events.CompactionStarted)]
     assert len(provider.requests) == 3
 
 
@@ -91,7 +91,7 @@ async def test_a_long_run_is_not_taken_for_a_long_request(parallel: int) -> None
         seen = [event async for event in handle]
         result = await handle.result()
     assert result.usage.total_tokens > 100_000
-    assert not [event for event in seen if isinstance(event, events.ContextCompacted)]
+    assert not [event for event in seen if isinstance(event, events.CompactionStarted)]
 
 
 async def test_the_calls_of_summaries_do_not_count_as_the_last_call() -> None:
