@@ -102,6 +102,28 @@ async def test_a_target_out_of_reach_does_not_break_the_prefix_each_turn(
     assert worst <= 3
 
 
+def is_rule(entry: TranscriptEntry) -> bool:
+    """Tell whether a test wants the entry to stay."""
+    return "RULE" in str(entry)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("messages", [1, 2])
+@pytest.mark.parametrize(("rules", "keep"), [(30, 40), (40, 40), (60, 10), (66, 10), (72, 10)])
+async def test_entries_that_stay_do_not_let_each_turn_break_the_prefix(
+    rules: int, keep: int, messages: int
+) -> None:
+    """Where entries that stay are most of their limit, passes still come in bursts."""
+    policy = policy_of(max_entries=80, keep_recent_entries=keep, pinned=is_rule)
+    talk = Conversation(policy, S(), *(U(f"RULE {n}") for n in range(rules)))
+    turn = [U("q"), A("a")] * messages
+    views = [(await talk.view(*turn)).entries for _ in range(100)]
+    assert breaks(views) >= 2
+    assert max(map(len, views)) < 120
+    worst = max(breaks(views[start : start + 21]) for start in range(len(views) - 20))
+    assert worst <= 3 * messages
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize("target", [0.3, 0.6, 0.79])
 async def test_a_pass_goes_down_to_the_target_at_once(target: float) -> None:

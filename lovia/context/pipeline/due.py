@@ -24,6 +24,8 @@ _USEFUL_SHARE: Final = 0.01
 #: Nor was one that did all it could and came down by less than this share of the way from trigger
 #: to target: what the next turns add would start the next one, and break the prompt's prefix again.
 _USEFUL_WAY: Final = 0.5
+#: The same for the number of entries, which has no target: so much of the limit has to be free.
+_USEFUL_ROOM: Final = 0.125
 #: After so many useless passes in a row compaction rests for longer, and says so once.
 _STALLED_AFTER: Final = 2
 #: How much the request has to grow after a useless pass before the next one.
@@ -75,8 +77,9 @@ def rested(
     useful = freed >= call.size.tokens * _USEFUL_SHARE or (trigger == "entries" and not crowded)
     if trigger not in {"threshold", "entries"}:
         return None if useful else call.memory.stall
-    above = crowded or _is_over(call, report.request_after)
-    above |= trigger == "threshold" and _is_near(call, report.request_after)
+    after, entries = report.request_after, call.memory.view.view_length
+    near = _is_near(call, after) if trigger == "threshold" else _is_full(entries, options)
+    above = near or crowded or _is_over(call, after)
     if useful and not (above and report.outcome == "compacted"):
         return None
     waiting = _breaker_is_open(call, options)
@@ -87,9 +90,9 @@ def rested(
         _log.warning(
             "Compaction cannot bring a request of %d tokens below its limits; "
             "it rests until it grows.",
-            report.request_after,
+            after,
         )
-    return Stall(count, report.request_after, call.memory.view.view_length, waiting)
+    return Stall(count, after, entries, waiting)
 
 
 def _is_over(call: Call, tokens: int) -> bool:
@@ -97,7 +100,7 @@ def _is_over(call: Call, tokens: int) -> bool:
 
 
 def _is_near(call: Call, tokens: int) -> bool:
-    """Tell whether a request is so close to the trigger that it will soon be above it."""
+    """Tell whether a request is above the trigger, or so close that it will soon be."""
     trigger, target = call.limits.trigger, call.limits.target
     if trigger is None or target is None:
         return False
@@ -108,10 +111,17 @@ def _is_crowded(call: Call, options: CompactionOptions) -> bool:
     return options.max_entries is not None and call.memory.view.view_length > options.max_entries
 
 
+def _is_full(entries: int, options: CompactionOptions) -> bool:
+    """Tell whether a view has too many entries, or so many that it will soon have."""
+    return options.max_entries is not None and entries > options.max_entries * (1 - _USEFUL_ROOM)
+
+
 def _rests_by_tokens(call: Call, options: CompactionOptions) -> bool:
     """Tell whether the last passes were useless and the request has hardly grown since."""
     stall, window = call.memory.stall, call.limits.window
-    if stall is None or (stall.waiting and not _breaker_is_open(call, options)):
+    if stall is None or not _is_near(call, stall.tokens):
+        return False
+    if stall.waiting and not _breaker_is_open(call, options):
         return False
     growth = stall.tokens * _growth(stall)
     if window is not None:
@@ -121,7 +131,7 @@ def _rests_by_tokens(call: Call, options: CompactionOptions) -> bool:
 
 def _rests_by_entries(call: Call, options: CompactionOptions) -> bool:
     stall = call.memory.stall
-    if stall is None or stall.entries <= (options.max_entries or 0):
+    if stall is None or not _is_full(stall.entries, options):
         return False
     return call.memory.view.view_length <= stall.entries * (1 + _growth(stall))
 
