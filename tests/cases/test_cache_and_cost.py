@@ -116,8 +116,8 @@ async def test_entries_that_stay_do_not_let_each_turn_break_the_prefix(
     """Where entries that stay are most of their limit, passes still come in bursts."""
     policy = policy_of(max_entries=80, keep_recent_entries=keep, pinned=is_rule)
     talk = Conversation(policy, S(), *(U(f"RULE {n}") for n in range(rules)))
-    turn = [U("q"), A("a")] * messages
-    views = [(await talk.view(*turn)).entries for _ in range(100)]
+    turn: list[TranscriptEntry] = [U("q"), A("a")]
+    views = [(await talk.view(*turn * messages)).entries for _ in range(100)]
     assert breaks(views) >= 2
     assert max(map(len, views)) < 120
     worst = max(breaks(views[start : start + 21]) for start in range(len(views) - 20))
