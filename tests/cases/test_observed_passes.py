@@ -217,6 +217,8 @@ async def test_before_after_and_freed_agree_wherever_they_are_told(telemetry: Te
     assert sizes is not None
     assert sizes.source == COUNTER.source
     assert sizes.freed == sizes.request_before - sizes.request_after > 0
+    assert sizes.history == sizes.request_before == COUNTER.entries(transcript)
+    assert sizes.request_after == COUNTER.entries(result.entries)
     records = [record for record in result.stages if record.outcome != "skipped"]
     assert records[0].before == sizes.request_before
     assert records[-1].after == sizes.request_after
@@ -234,6 +236,28 @@ async def test_before_after_and_freed_agree_wherever_they_are_told(telemetry: Te
     assert event.freed == sizes.freed
     assert event.history_tokens_estimate == sizes.history
     assert event.notice.tokens_after == sizes.request_after
+
+
+@pytest.mark.parametrize("how", ["by_size", "by_number", "by_hand"])
+async def test_sizes_are_those_of_what_is_sent(how: str) -> None:
+    """After each pass, and on each turn without one, the size told is that of the view."""
+    policy = policy_of(
+        context_window_tokens=3_000 if how == "by_size" else None,
+        max_entries=30 if how == "by_number" else None,
+        large_tool_result_chars=1_200,
+        tool_result_preview_chars=200,
+    )
+    talk = Conversation(policy, *history(8))
+    for n in range(12):
+        size = 400 if n % 3 else 60
+        result = await talk.view(U(f"u{n}"), C(f"c{n}"), T(f"c{n}", f"r{n}", tokens=size))
+        if how == "by_hand" and n % 4 == 3:
+            result = await talk.compacted()
+        assert result.sizes is not None
+        assert result.sizes.history == COUNTER.entries(talk.transcript)
+        assert result.sizes.request_after == COUNTER.entries(result.entries)
+    view = (await talk.view()).entries
+    assert COUNTER.entries(talk.transcript) > 2 * COUNTER.entries(view)
 
 
 async def test_sizes_say_when_the_provider_s_counts_are_behind_them() -> None:
@@ -264,7 +288,8 @@ async def test_the_provider_s_count_is_told_beside_the_estimate(telemetry: Telem
         assert told[names.COMPACTION_TOKENS_AFTER] == event.tokens_after_estimate
         count = told[names.COMPACTION_TOKENS_MEASURED]
         assert isinstance(count, int)
-        assert 0 < count <= 4_000
+        assert count == pytest.approx(event.tokens_after_estimate, rel=0.01)
+        assert count <= 4_000
 
 
 async def test_each_pass_is_told_once_wherever_it_is_told(telemetry: Telemetry) -> None:
