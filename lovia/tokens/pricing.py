@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, Literal, TypeAlias
 
 from lovia.errors import UserError
@@ -60,7 +61,8 @@ LOW_DETAIL_IMAGE_TOKENS: Final = 85
 #: Tokens of a document page: the upper end of the 1,500 to 3,000 that Anthropic states for PDF.
 PAGE_TOKENS: Final = 3_000
 
-#: Bytes of a document that make a page. A guess: pages of text take less, scanned ones more.
+#: Bytes of a document that make a page, where it does not say how many pages it has. A guess: pages
+#: of text take less, scanned ones more.
 BYTES_PER_PAGE: Final = 50_000
 
 #: Pages that a document has at most: Anthropic and OpenAI refuse more than 100 in a request.
@@ -91,7 +93,15 @@ _TEXT_SUFFIX: Final = re.compile(
     r"|rst|scala|sh|sql|swift|tex|toml|tsv|tsx?|txt|xml|ya?ml"
 )
 _IMAGE_SUFFIX: Final = re.compile(r"avif|bmp|gif|heic|jpe?g|png|tiff?|webp")
-_DECODED_BYTES: Final = 256 * 1024  # of a text file that are read; the rest is taken to be alike
+#: Characters of base64 text that are read of a file, 256 KiB; the rest is taken to be alike.
+_READ: Final = 256 * 1024 // 3 * 4
+#: Where a PDF says how many pages it has, unless it is packed.
+_PAGE_TREE: Final = re.compile(rb"/Type\s{0,9}/Pages\b")
+_PAGE_COUNT: Final = re.compile(rb"/Count\s{1,9}(\d{1,6})")
+#: So many of these places are looked at, and so many bytes around each, which is room for the
+#: names of a hundred pages: no file makes the search long.
+_MOST_TREES: Final = 64
+_AROUND_TREE: Final = 1_000
 
 
 def entry_tokens(entry: TranscriptEntry, text: TextMeasure) -> int:
@@ -127,9 +137,9 @@ def image_tokens(part: ImagePart) -> int:
 def file_tokens(part: FilePart, text: TextMeasure) -> int:
     """Return the tokens of a file.
 
-    An image file is priced as an image, a text-like file as the text it holds, anything else as
-    pages of :data:`BYTES_PER_PAGE` bytes. Of a file that is only an address nobody knows the size:
-    it counts as one page.
+    An image file is priced as an image, a text-like file as the text it holds, anything else by its
+    pages: those that a PDF says it has, else one for each :data:`BYTES_PER_PAGE` bytes. Of a file
+    that is only an address nobody knows the size: it counts as one page.
     """
     blob = _Blob.of(part)
     if blob.kind == "image":
@@ -139,7 +149,7 @@ def file_tokens(part: FilePart, text: TextMeasure) -> int:
     content = blob.as_text() if blob.kind == "text" else None
     if content is not None:
         return round(text(content.text) * content.scale)
-    pages = -(-blob.size // BYTES_PER_PAGE)
+    pages = blob.stated_pages() or -(-blob.size // BYTES_PER_PAGE)
     return PAGE_TOKENS * min(max(pages, 1), MOST_PAGES)
 
 
@@ -243,12 +253,35 @@ class _Blob:
     def as_text(self) -> _Content | None:
         """Decode the first part of the data; ``None`` when it is no base64 text."""
         data = self.data or ""
-        head = data[: _DECODED_BYTES // 3 * 4]
+        head = data[:_READ]
         try:
             decoded = base64.b64decode(head)
         except ValueError:  # wrong padding, or characters beyond ASCII
             return None
         return _Content(decoded.decode("utf-8", "replace"), len(data) / max(len(head), 1))
+
+    def stated_pages(self) -> int:
+        """Return the pages that a PDF says it has, as far as that is found; 0 when it is not."""
+        data = self.data or ""
+        end = len(data) // 4 * 4  # base64 is read in fours
+        try:
+            ends = [base64.b64decode(data[:_READ]), base64.b64decode(data[max(end - _READ, 0) :])]
+        except ValueError:
+            return 0
+        if not ends[0].startswith(b"%PDF-"):
+            return 0
+        return max(map(_most_pages_in, ends))
+
+
+def _most_pages_in(pdf: bytes) -> int:
+    """Return the largest number of pages that a page tree in a part of a PDF tells; 0 if none."""
+    most = 0
+    for tree in islice(_PAGE_TREE.finditer(pdf), _MOST_TREES):
+        before = pdf[max(tree.start() - _AROUND_TREE, 0) : tree.start()].rpartition(b"<<")[2]
+        after = pdf[tree.end() : tree.end() + _AROUND_TREE].partition(b">")[0]
+        counts = (found[1] for part in (before, after) for found in _PAGE_COUNT.finditer(part))
+        most = max(most, *map(int, counts), 0)
+    return most
 
 
 def _kind(mime_type: str, name: str) -> Literal["text", "image", "other"]:

@@ -44,6 +44,23 @@ def test_an_image_costs_the_same_whatever_its_bytes(counter: Any) -> None:
     assert len(results) == 1
 
 
+def scan(size: int) -> FilePart:
+    """Return a document of three scanned pages that has so many bytes."""
+    tree = b"<</Type/Pages/Kids[1 0 R 2 0 R 3 0 R]/Count 3>>\n%%EOF"
+    return FilePart.from_bytes(b"%PDF-1.4\n" + bytes(size) + tree, mime_type="application/pdf")
+
+
+async def test_a_document_costs_its_pages_whatever_its_bytes() -> None:
+    """A first message with a scan of 4 MiB stays, and costs what one of 100 KiB costs."""
+    assert COUNTER.entry(U(parts=[scan(100 * KIB)])) == COUNTER.entry(U(parts=[scan(5_120 * KIB)]))
+    policy = policy_of(token_counter=None, context_window_tokens=50_000)
+    talk = Conversation(policy, U(parts=(TextPart("what is this?"), scan(4_096 * KIB))))
+    for _ in range(5):
+        result = await talk.view(A("a letter"), U("and now?"))
+        assert result.outcome is None
+        assert result.entries == talk.transcript
+
+
 @pytest.mark.parametrize("where", ["message", "result"])
 async def test_images_of_megabytes_start_no_compaction(where: str) -> None:
     """A first message with an image of 4 MiB stays what it is; nothing is compacted for it."""

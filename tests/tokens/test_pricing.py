@@ -98,6 +98,35 @@ def test_a_document_is_priced_by_pages(size: int, pages: int) -> None:
     assert file_tokens(part, characters) == pages * PAGE_TOKENS
 
 
+def pdf(tree: bytes, size: int) -> FilePart:
+    """Return a PDF of a size that holds this page tree at its end."""
+    filling = b"%PDF-1.4\n" + b"scan" * (size // 4)
+    return FilePart.from_bytes(filling + tree + b"\n%%EOF", mime_type="application/pdf")
+
+
+@pytest.mark.parametrize("size", [1_000, 100_001, 5_000_002])
+@pytest.mark.parametrize(
+    ("tree", "pages"),
+    [
+        (b"1 0 obj << /Type /Pages /Kids [2 0 R 3 0 R] /Count 2 >> endobj", 2),
+        (b"<</Count 12/Kids[2 0 R]/Type/Pages>>", 12),
+        (b"<</Type/Pages/Count 3>> <</Type/Pages/Parent 1 0 R/Count 1>>", 3),
+        (b"<</Type/Pages/Count 99999>>", MOST_PAGES),
+    ],
+)
+def test_a_document_that_states_its_pages_is_priced_by_them(
+    tree: bytes, pages: int, size: int
+) -> None:
+    """Whatever its bytes, a PDF costs the pages that it says it has."""
+    assert file_tokens(pdf(tree, size), characters) == pages * PAGE_TOKENS
+
+
+@pytest.mark.parametrize("tree", [b"", b"<</Type/Outlines/Count 40>>", b"/Count x /Type/Pages"])
+def test_a_document_that_states_no_pages_is_judged_by_its_size(tree: bytes) -> None:
+    """Where nothing says how many pages there are, or it cannot be read, bytes decide."""
+    assert file_tokens(pdf(tree, 149_000), characters) == 3 * PAGE_TOKENS
+
+
 @pytest.mark.parametrize(
     ("part", "tokens"),
     [
