@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import BaseModel, Field
 
-from lovia import Agent, CompactingContextPolicy, Handoff, InMemorySession, Runner, events, tool
+from lovia import (
+    Agent,
+    CompactingContextPolicy,
+    Handoff,
+    InMemorySession,
+    Runner,
+    events,
+    tool,
+)
 from lovia.context.stages import AutoSummaryStage
+from lovia.context.summarizer import LLMSummarizer
 from lovia.errors import ProviderError
 from lovia.providers import ModelSettings
 from lovia.tools import Tool
 from tests.cases.support import summaries
-from tests.context.summarizer.fakes import GOOD
+from tests.context.summarizer.fakes import GOOD, no_wait
 from tests.notation import A, C, R, T, U
 from tests.providers.conftest import bare_environment
 from tests.providers.support import MESSAGES, WIRES, Wire, serving
@@ -23,6 +32,8 @@ from tests.providers.wire.strict import tokens_in
 from tests.runtime.support import Untouched, events_of, kinds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lovia.transcript import TranscriptEntry
     from tests.providers.wire.script import Answer
 
@@ -215,3 +226,42 @@ async def test_a_vendor_that_reports_nothing_is_compacted_for_in_time(wire: Wire
         assert kinds(seen)[-1] == "RunCompleted"
         assert "ContextCompacted" in kinds(seen)
         assert max(map(tokens_in, server.bodies)) <= 6_000
+
+
+#: By vendor, the word for an answer that reached its limit.
+CUT_OFF = {"responses": "max_output_tokens", "messages": "max_tokens"}
+#: Replies to a request for a summary that are none, as vendors send them.
+NO_SUMMARIES: dict[str, Callable[[str], Answer]] = {
+    "cut_off": lambda wire: says(GOOD, finish=CUT_OFF.get(wire, "length")),
+    "nothing": lambda wire: says("## Goal\n\n## State\n\n## Planned\n"),
+    "call": lambda wire: says(CallTool("read", {"page": 1})),
+    "remark_and_call": lambda wire: says("I look first.", CallTool("read", {"page": 1})),
+    "half_a_stream": lambda wire: says(GOOD, cut=3),
+}
+
+
+@pytest.mark.parametrize("bad", NO_SUMMARIES.values(), ids=NO_SUMMARIES)
+async def test_a_reply_that_is_no_summary_is_not_taken_for_one(
+    wire: Wire, bad: Callable[[str], Answer]
+) -> None:
+    """The run is answered without a summary, which was asked for in plain text without tools."""
+    stage = AutoSummaryStage(LLMSummarizer(retry=no_wait(2)), keep_initial=0, keep_recent=2)
+    policy = CompactingContextPolicy(context_window_tokens=3_500, stages=[stage])
+
+    def answer(request: Request) -> Answer:
+        if OPENING not in str(request.body):
+            return says("Fine.")
+        assert not request.body.get("tools")
+        return bad(wire.name)
+
+    async with serving(wire, answer) as (server, provider):
+        agent = Agent("a", model=provider, tools=[read], context_policy=policy)
+        start: Any = [*PAST, U("well?")]
+        seen = await events_of(Runner.stream(agent, start))
+        last = seen[-1]
+        assert isinstance(last, events.RunCompleted)
+        assert last.result.output == "Fine."
+        assert "ContextCompacted" not in kinds(seen)
+        ended = [event.outcome for event in seen if isinstance(event, events.CompactionEnded)]
+        assert ended == ["failed"]
+        assert server.refusals == []
