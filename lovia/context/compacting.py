@@ -285,6 +285,7 @@ class CompactingContextPolicy:
             archive_ref=report.archive_ref,
             view=kind,
             usage=report.usage,
+            error=report.error if report.outcome == "failed" else None,
         )
 
     def _in_time(self) -> TimedArchive | None:

@@ -218,6 +218,7 @@ class ContextPolicyResult:
         view: Whether the view is the transcript itself, freshly compacted, or a replay of earlier
             decisions.
         usage: What this pass's own model calls spent.
+        error: Why the pass failed; ``None`` unless its outcome is ``failed``.
     """
 
     entries: list[TranscriptEntry]
@@ -231,6 +232,7 @@ class ContextPolicyResult:
     archive_ref: ArchiveRef | None = None
     view: ViewKind = "original"
     usage: Usage = field(default_factory=Usage)
+    error: BaseException | None = None
 
 
 @dataclass

@@ -67,8 +67,11 @@ async def compact(run: RunState, focus: str | None) -> ContextCompacted | None:
 
     Raises:
         UserError: The policy does not compact on request.
+        Exception: The compaction failed.
     """
-    _, event = await _compact(run, focus)
+    request, event = await _compact(run, focus)
+    if request.result.error is not None:
+        raise request.result.error
     return event
 
 
@@ -76,7 +79,7 @@ async def _compact_on_request(run: RunState, ticket: CompactionTicket) -> ModelR
     """Compact because somebody asked; a failure is the asker's, and the run goes on without."""
     try:
         request, event = await _compact(run, ticket.focus)
-        ticket.settle(event)
+        ticket.settle(event, request.result.error)
         return request
     except (RunCancelled, BudgetExceeded):
         raise

@@ -73,7 +73,8 @@ class RunHandle:
 
         Returns:
             A ticket; awaiting it gives the ``ContextCompacted`` event, or raises ``UserError`` when
-            the agent's policy cannot compact on request.
+            the agent's policy cannot compact on request, and what the compaction failed with when
+            it failed.
         """
         ticket = CompactionTicket(focus, self._read_by_me)
         self._control.desk.put(ticket)

@@ -64,6 +64,7 @@ async def compact_session(
         UserError: The policy cannot compact on request, or the session cannot keep the outcome.
         SessionConflict: The conversation changed again and again while it was compacted.
         BudgetExceeded: The budget is spent.
+        Exception: What the compaction failed with, such as ``SummaryRejected``.
     """
     if not isinstance(session, SharedSession):
         message = f"{type(session).__name__} cannot keep what a compaction decides between runs."

@@ -21,7 +21,8 @@ __all__ = ["CompactionDesk", "CompactionTicket"]
 class CompactionTicket:
     """A compaction that was asked for; await it to get the event that tells of it.
 
-    Awaiting returns ``None`` when there was nothing to compact, or the run ended before its next
+    Awaiting raises what the compaction failed with, such as ``SummaryRejected``; the run goes on
+    without. It returns ``None`` when there was nothing to compact, or the run ended before its next
     model call. It cannot be awaited inside the loop that reads the run's events, since the run goes
     on only when that loop asks for the next one; watch for ``ContextCompacted`` there.
 
@@ -34,9 +35,11 @@ class CompactionTicket:
         self._is_reader = is_reader
         self._done = anyio.Event()
         self._event: ContextCompacted | None = None
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
 
-    def settle(self, event: ContextCompacted | None = None, error: Exception | None = None) -> None:
+    def settle(
+        self, event: ContextCompacted | None = None, error: BaseException | None = None
+    ) -> None:
         """Say how it ended; the first word counts."""
         if not self._done.is_set():
             self._event, self._error = event, error

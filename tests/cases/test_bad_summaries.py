@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 
-from lovia import Runner, events
+from lovia import InMemorySession, Runner, compact_session, events
 from lovia.context.summarizer.prompts import system_prompt
+from lovia.errors import SummaryRejected
 from lovia.testing import ScriptedProvider, text
 from lovia.transcript.entries import text_of
 from lovia.usage import Usage
@@ -17,7 +19,7 @@ from tests.notation import A, S, U
 from tests.runtime.support import events_of, kinds, scripted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from lovia.context import CompactingContextPolicy, PolicyContext
     from lovia.transcript import TranscriptEntry
@@ -111,6 +113,43 @@ async def test_a_model_that_does_better_when_asked_again_is_believed(first: str)
     (summary,) = summaries(result.entries)
     assert "build goi" not in str(summary.content)
     assert talk.usage.summary.input_tokens == 2 * SPENT.input_tokens
+
+
+@pytest.mark.parametrize("answer", [bad for bad, _ in BAD.values()], ids=BAD)
+async def test_who_asked_for_a_compaction_hears_that_it_failed(answer: Answer) -> None:
+    """A failure is no "nothing to compact": it is raised where the compaction is awaited."""
+    session = InMemorySession()
+    told: dict[str, Any] = {"session": session, "session_id": "s"}
+    policy = policy_of(FakeModel(then=lambda request: answer), max_entries=None)
+    await Runner.run(scripted(text("stored")), history(), **told)
+    agent = scripted(text("fine"), context_policy=policy)
+    before = await session.recall("s")
+    with pytest.raises(SummaryRejected):
+        await compact_session(session, "s", agent=agent)
+    assert await session.recall("s") == before
+
+    answers: list[Any] = []
+
+    async def wait(ticket: Awaitable[Any]) -> None:
+        try:
+            answers.append(await ticket)
+        except SummaryRejected as error:
+            answers.append(error)
+
+    async with anyio.create_task_group() as tasks, Runner.stream(agent, "go", **told) as handle:
+        tasks.start_soon(wait, handle.compact())
+        seen = [event async for event in handle]
+    assert [type(answer) for answer in answers] == [SummaryRejected]
+    assert kinds(seen)[-1] == "RunCompleted"
+    assert kinds(seen).count("CompactionStarted") == 1
+
+
+async def test_who_asked_hears_that_there_was_nothing_to_compact() -> None:
+    """Where nothing lies before the newest entries, the answer is neither an event nor an error."""
+    session = InMemorySession()
+    await Runner.run(scripted(text("hello")), "hi", session=session, session_id="s")
+    agent = scripted(context_policy=policy_of())
+    assert await compact_session(session, "s", agent=agent) is None
 
 
 #: Ways in which a model repeats what it was told, around a summary or in it.

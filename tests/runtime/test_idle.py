@@ -22,6 +22,7 @@ from lovia import (
     compact_session,
     events,
 )
+from lovia.errors import SummaryRejected
 from lovia.testing import ScriptedProvider, text
 from tests.runtime.support import events_of, kinds, provider_of, scripted
 
@@ -159,10 +160,10 @@ async def test_a_summary_that_fails_changes_nothing() -> None:
     session = InMemorySession()
     await talked(session)
     before = await session.recall("s")
-    event = await compact_session(session, "s", agent=talker(summarize=""))
-    after = await session.recall("s")
-    assert event is None or event.outcome != "compacted"
-    assert before[1] is None or after[1] is not None
+    with pytest.raises(SummaryRejected) as caught:
+        await compact_session(session, "s", agent=talker(summarize=""))
+    assert caught.value.reason == "empty"
+    assert await session.recall("s") == before
     later = talker(text("fine"))
     await Runner.run(later, "x", session=session, session_id="s")
     assert all(entry in provider_of(later).requests[0].entries for entry in LONG[-5:])
