@@ -30,14 +30,19 @@ _NOTHING: Final = frozenset({"", "none", "n/a", "nothing", "null", "empty", "unk
 
 def without_instructions(text: str) -> str:
     """Return the text without the lines in which it repeats what the summarizer was told."""
-    kept: list[str] = []
-    for line in text.splitlines():
-        if line.strip(_MARKS).casefold() in _HINTS:
-            continue
-        own = _ANY.sub("", line) if _LONG.search(line) else line
-        if own is line or own.strip(_MARKS):
-            kept.append(own)
-    return "\n".join(kept)
+    lines = text.splitlines()
+    kept = [own for line in lines if (own := _own_words(line)) is not None]
+    return text if kept == lines else "\n".join(kept)
+
+
+def _own_words(line: str) -> str | None:
+    """Return a line without what was told, or ``None`` when nothing else is in it."""
+    if line.strip(_MARKS).casefold() in _HINTS:
+        return None
+    if not _LONG.search(line):
+        return line
+    own = _ANY.sub("", line)
+    return own if own.strip(_MARKS) else None
 
 
 def says_nothing(text: str, headings: Iterable[str] = ()) -> bool:
