@@ -17,7 +17,9 @@ import pytest
 import tiktoken.load
 from hypothesis import HealthCheck, settings
 
+from lovia.context.summarizer import reader
 from tests.blocking import blocking_calls_fail
+from tests.context.summarizer.fakes import no_wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +53,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 def anyio_backend(request: pytest.FixtureRequest) -> Any:
     """Run each test marked `anyio` on asyncio, in its debug mode, and on trio."""
     return request.param
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _impatience() -> Iterator[None]:
+    """Ask a summarizer again at once: one property test has thousands of lost connections."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "_RETRY", no_wait())
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
