@@ -27,7 +27,7 @@ demo: setup
 	@$(VENV)/bin/lovia demo
 
 test: setup
-	@$(PY) -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+	@$(PY) -m pytest -n auto $(PYTEST_ARGS)
 
 lint: setup
 	@echo "lint: ruff"

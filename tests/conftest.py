@@ -43,6 +43,14 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
+    """Give tests that belong together to one worker."""
+    from tests.scheduling import Together  # needs the plugin, which calls this
+
+    return Together(config, log)
+
+
 @pytest.fixture(
     scope="module",
     params=[

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -19,19 +18,12 @@ from tests.receiver import Receiver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.backends.stack import Collector, Jaeger, Prometheus
 
 #: Set where the backends have to be there, so that tests which miss them fail.
 SWITCH: Final = "LOVIA_BACKENDS"
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of this folder into one group."""
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("backends"))
 
 
 @pytest.fixture(scope="session")

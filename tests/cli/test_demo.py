@@ -17,9 +17,6 @@ from tests.paths import REPO
 if TYPE_CHECKING:
     from pathlib import Path
 
-# What its tests share takes seconds to make, so one worker runs them all.
-pytestmark = pytest.mark.xdist_group("demo")
-
 Captured = pytest.CaptureFixture[str]
 
 

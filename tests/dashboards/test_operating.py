@@ -18,9 +18,6 @@ from tests.paths import REPO
 if TYPE_CHECKING:
     from tests.dashboards.emitted import Emitted
 
-# What its tests share takes seconds to make, so one worker runs them all.
-pytestmark = pytest.mark.xdist_group("operating")
-
 TEXT = " ".join((REPO / "docs" / "operating.md").read_text(encoding="utf-8").split())
 
 

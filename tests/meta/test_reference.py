@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from lovia_otel.metrics import Metric
     from tests.meta.emissions import Emissions
 
-# What its tests share takes seconds to make, so one worker runs them all.
-pytestmark = pytest.mark.xdist_group("reference")
-
 _ELSEWHERE: Final = {attribute.name for attribute in ATTRIBUTES if attribute.elsewhere}
 #: On metrics and links only, never on a span or an event.
 _NOT_ON_SPANS: Final = {names.TOKEN_MODALITY, names.LINK_TYPE}

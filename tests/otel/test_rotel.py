@@ -27,9 +27,6 @@ from tests.receiver import Receiver
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What its tests share takes seconds to make, so one worker runs them all.
-pytestmark = pytest.mark.xdist_group("rotel")
-
 _PATIENCE: Final = 30.0  # seconds; a machine with much to do is no failure
 
 

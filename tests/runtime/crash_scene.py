@@ -2,7 +2,8 @@
 
 A program of its own: it loads everything once and forks a process for each life of the run. Agent
 `a` answers with three calls that run side by side, a handoff to `b` among them; `b` looks something
-up and answers. Everything that has an effect adds a line to a file.
+up and answers. Everything that has an effect adds a line to a file. In the first life the handoff's
+result is kept first, then that of `quick`: so the calls of the store have the same order each time.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ class Mortal(SQLiteCheckpointer):
         super().__init__(path)
         self.point = point
         self.seen: list[str] = []
+        self.kept = (anyio.Event(), anyio.Event())
 
     async def _at(self, operation: str, work: Callable[[], Any]) -> Any:
         self.seen.append(operation)
@@ -88,15 +90,21 @@ class Mortal(SQLiteCheckpointer):
         """Keep a result, or die before or after."""
         work = super().finish
         await self._at("finish", lambda: work(run_id, position, result))
+        self.kept[self.seen.count("finish") - 1].set()
 
 
 class Scene:
-    """The agents of one life of the run, on the files in a folder."""
+    """The agents of one life of the run, on the files in a folder.
 
-    def __init__(self, folder: Path, idempotent: bool) -> None:
+    With `kept`, `quick` waits for the first of these events and `slow` for the second.
+    """
+
+    def __init__(
+        self, folder: Path, idempotent: bool, kept: tuple[anyio.Event, anyio.Event] | None = None
+    ) -> None:
         self.folder = folder
         self._idempotent = idempotent
-        self._quick_is_done = anyio.Event()
+        self._kept = kept
 
     def effect(self, name: str) -> None:
         """Have an effect that outlives the process."""
@@ -121,16 +129,16 @@ class Scene:
         async def slow() -> str:
             """Take longer than the others."""
             self.effect("slow")
-            with anyio.move_on_after(0.3):
-                await self._quick_is_done.wait()
-            await anyio.sleep(0.01)
+            if self._kept:
+                await self._kept[1].wait()
             return "slow is done"
 
         @tool
         async def quick() -> str:
-            """Be done first."""
+            """Be done before."""
             self.effect("quick")
-            self._quick_is_done.set()
+            if self._kept:
+                await self._kept[0].wait()
             return "quick is done"
 
         @tool
@@ -159,7 +167,7 @@ async def live(folder: Path, point: Point | None, idempotent: bool) -> list[str]
     store = Mortal(folder / "runs.db", point)
     async with store, SQLiteSession(folder / "runs.db") as session:
         await Runner.run(
-            Scene(folder, idempotent).agent(),
+            Scene(folder, idempotent, store.kept).agent(),
             "pay",
             session=session,
             session_id="s",

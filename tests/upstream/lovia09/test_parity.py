@@ -19,9 +19,6 @@ import pytest
 from tests.upstream.environments import SWITCH
 from tests.upstream.lovia09.conftest import FORMER
 
-# What its tests share takes seconds to make, so one worker runs them all.
-pytestmark = pytest.mark.xdist_group("parity")
-
 _HERE = Path(__file__).parent
 PROGRAMS = sorted(path.stem for path in _HERE.glob("program_*.py"))
 RECORDED: dict[str, list[str]] = json.loads((_HERE / "printed.json").read_text(encoding="utf-8"))
