@@ -46,7 +46,10 @@ def _status_of(error: BaseException) -> int | None:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, the members of groups, and what each was raised from or while handling."""
+    """Yield an error, the members of groups, and what each was raised from or in place of.
+
+    What was merely being handled when an error came up does not count: that one may be a bug.
+    """
     waiting: list[BaseException | None] = [error]
     for _ in range(_MOST_CAUSES):
         if not waiting:
@@ -55,7 +58,9 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         if cause is None:
             continue
         yield cause
-        waiting.append(cause.__cause__ or cause.__context__)
+        # HTTP libraries hide the system's own error: they raise theirs "from None" in its place.
+        replaced = cause.__context__ if cause.__suppress_context__ else None
+        waiting.append(cause.__cause__ or replaced)
         if isinstance(cause, BaseExceptionGroup):
             waiting.extend(cause.exceptions)
 

@@ -170,11 +170,11 @@ class _Folding:
         try:
             summary = await self._summarize(chunk, prior)
         except ContextOverflowError as refusal:
-            self._calls += self._reader.failures - isinstance(refusal, RequestTooLarge)
+            self._calls += self._reader.attempts - isinstance(refusal, RequestTooLarge)
             self._space.shrink(refusal, chunk.tokens, prior)
             return None
         except Exception:
-            self._calls += max(self._reader.failures, 1)
+            self._calls += self._reader.attempts
             raise
         self._folded += 1
         self._calls += summary.attempts

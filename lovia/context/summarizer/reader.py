@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from lovia.context.summarizer.content import says_nothing
 from lovia.context.summarizer.protocol import Summarizer, Summary
 from lovia.context.summarizer.rendering import clip_entry
+from lovia.context.summarizer.substance import says_nothing
 from lovia.context.summarizer.threads import counts_in_threads
 from lovia.errors import SummaryRejected
 from lovia.providers.base import provider_window
@@ -58,7 +58,7 @@ class Reader:
         in_threads: Whether ``clip`` and ``measure`` may be called in a worker thread.
         clip: The entry with no more text than the summarizer reads.
         measure: The tokens of an entry as the summarizer reads it.
-        failures: How many attempts at the last summary failed.
+        attempts: How often the summarizer was asked for the last summary.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Reader:
         self.in_threads: bool = counts_in_threads(
             self.counter, getattr(summarizer, "counter", None)
         )
-        self.failures: int = 0
+        self.attempts: int = 0
         self._summarizer: Any = summarizer
         self._ctx = ctx
         self._focus = focus
@@ -117,23 +117,24 @@ class Reader:
             self._ctx.usage.add_summary(spent)
         if says_nothing(summary.text):
             raise SummaryRejected("The summarizer's text says nothing.", reason="empty")
-        return replace(summary, usage=spent, attempts=summary.attempts + self.failures)
+        return replace(summary, usage=spent, attempts=summary.attempts + self.attempts - 1)
 
     async def _ask(
         self, entries: Sequence[TranscriptEntry], prior_summary: str | None
     ) -> Summary | str:
-        limit, self.failures = self._limit(), 0
+        limit, self.attempts = self._limit(), 0
+        clipped = [self.clip(entry) for entry in entries]
         with anyio.move_on_after(limit):
             while True:
+                self.attempts += 1
                 try:
                     made: Summary | str = await self._summarizer.summarize(
-                        [self.clip(entry) for entry in entries],
+                        list(clipped),
                         ctx=self._ctx,
                         prior_summary=prior_summary,
                         focus=self._focus,
                     )
                 except Exception as error:
-                    self.failures += 1
                     if not self._may_be_tried_again(error):
                         raise
                     await self._pause(error)
@@ -147,12 +148,12 @@ class Reader:
         """Tell whether to ask once more; a summarizer with a ``retry`` has done so already."""
         if getattr(self._summarizer, "retry", None) is not None:
             return False
-        return self.failures < _RETRY.max_attempts and _RETRY.retry_on(error)
+        return self.attempts < _RETRY.max_attempts and _RETRY.retry_on(error)
 
     async def _pause(self, error: Exception) -> None:
         ctx = self._ctx
         ctx.checkpoint("fold")
-        await _RETRY.wait(self.failures, error)
+        await _RETRY.wait(self.attempts, error)
         ctx.checkpoint("fold")
         if ctx.budget is not None:
             ctx.budget.check(ctx.usage)

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lovia.context.summarizer.content import says_nothing, without_instructions
 from lovia.context.summarizer.prompts import missing_sections
+from lovia.context.summarizer.substance import says_nothing, without_instructions
 from lovia.errors import SummaryRejected
 from lovia.transcript.entries import ReasoningEntry
 from lovia.transcript.text import clean_text

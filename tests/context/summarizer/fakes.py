@@ -24,7 +24,14 @@ from lovia.transcript.entries import TranscriptEntry, text_of
 from lovia.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import (
+        AsyncGenerator,
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Mapping,
+        Sequence,
+    )
 
     from lovia.context.summarizer import FoldStep
     from lovia.providers.base import ModelSettings
@@ -151,7 +158,9 @@ async def _deltas(answer: Answer) -> AsyncGenerator[ModelDelta]:
 class PlainSummarizer:
     """A summarizer of the simplest kind: it returns a text, and offers nothing else."""
 
-    reply: Callable[[Sequence[TranscriptEntry], str | None], str] = lambda entries, prior: "short"
+    reply: Callable[[Sequence[TranscriptEntry], str | None], str | Awaitable[str]] = (
+        lambda entries, prior: "short"
+    )
     seen: list[tuple[list[TranscriptEntry], str | None]] = field(default_factory=list)
 
     async def summarize(
@@ -165,13 +174,16 @@ class PlainSummarizer:
         """Note what was asked, and reply."""
         self.seen.append((list(entries), prior_summary))
         await anyio.lowlevel.checkpoint()
-        return self.reply(entries, prior_summary)
+        reply = self.reply(entries, prior_summary)
+        return reply if isinstance(reply, str) else await reply
 
 
-def no_wait(attempts: int = 3) -> RetryPolicy:
-    """Return a retry policy whose waits pass at once."""
+def no_wait(attempts: int = 3, waited: list[float] | None = None) -> RetryPolicy:
+    """Return a retry policy whose waits pass at once; ``waited`` takes their seconds."""
 
     async def sleep(seconds: float) -> None:
+        if waited is not None:
+            waited.append(seconds)
         await anyio.lowlevel.checkpoint()
 
     return RetryPolicy(max_attempts=attempts, sleep=sleep)

@@ -10,9 +10,8 @@ import openai
 import pytest
 
 from lovia.cancellation import CancelToken
-from lovia.context.summarizer import LLMSummarizer, Summary, fold, reader
+from lovia.context.summarizer import LLMSummarizer, fold, reader
 from lovia.errors import ProviderError, RunCancelled, SummaryRejected
-from lovia.retry import RetryPolicy
 from lovia.transcript.entries import InputEntry, TranscriptEntry
 from tests.context.summarizer.fakes import (
     Answer,
@@ -40,12 +39,7 @@ BUSY = ProviderError("busy", status_code=429)
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Let waits pass at once, and return how long they were to be, in seconds."""
     waited: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        waited.append(seconds)
-        await anyio.lowlevel.checkpoint()
-
-    monkeypatch.setattr(reader, "_RETRY", RetryPolicy(max_attempts=3, sleep=sleep))
+    monkeypatch.setattr(reader, "_RETRY", no_wait(waited=waited))
     return waited
 
 
@@ -61,7 +55,7 @@ def failing(*errors: Exception) -> PlainSummarizer:
     return PlainSummarizer(reply)
 
 
-async def folded(summarizer: Any, ctx: PolicyContext | None = None) -> Any:
+async def folded(summarizer: Any, ctx: PolicyContext | None = None, **limits: Any) -> Any:
     """Fold one unit."""
     return await fold(
         UNITS,
@@ -69,6 +63,7 @@ async def folded(summarizer: Any, ctx: PolicyContext | None = None) -> Any:
         ctx=ctx or context(),
         prior_summary=None,
         on_folded=goes_on,
+        **limits,
     )
 
 
@@ -109,6 +104,38 @@ async def test_what_stays_wrong_is_not_tried_again(error: Exception, waits: list
     assert (len(summarizer.seen), waits) == (1, [])
 
 
+async def test_a_bug_beside_a_lost_connection_is_a_bug(waits: list[float]) -> None:
+    """What goes wrong while a lost connection is being handled is not that connection's fault."""
+
+    def lost() -> str:
+        raise ConnectionResetError
+
+    def reply(entries: Sequence[TranscriptEntry], prior: str | None) -> str:
+        try:
+            return lost()
+        except ConnectionResetError as error:
+            return str(error.args[0])  # there is none
+
+    outcome = await folded(PlainSummarizer(reply))
+    assert isinstance(outcome.error, IndexError)
+    assert (outcome.calls, waits) == (1, [])
+
+
+async def test_an_attempt_that_hangs_is_counted() -> None:
+    """After a failure that passed, a call that never ends is the second of two."""
+    left: list[Exception] = [BUSY]
+
+    async def reply(entries: Sequence[TranscriptEntry], prior: str | None) -> str:
+        if left:
+            raise left.pop()
+        await anyio.sleep_forever()
+        return "never"
+
+    outcome = await folded(PlainSummarizer(reply), seconds=0.05)
+    assert isinstance(outcome.error, SummaryRejected)
+    assert (outcome.error.reason, outcome.calls) == ("timeout", 2)
+
+
 async def test_a_summarizer_that_tries_again_itself_is_asked_once() -> None:
     """Retries do not multiply: the attempts are those of its own policy."""
     busy = Answer(error=BUSY)
@@ -132,40 +159,31 @@ async def test_a_cancelled_run_does_not_wait_for_another_attempt() -> None:
     assert len(summarizer.seen) == 1
 
 
-class WithAVendorsClient:
-    """A summarizer as users write them: a client's call, and nothing around it."""
+def with_a_vendors_client(url: str) -> PlainSummarizer:
+    """Return a summarizer as users write them: a client's call, and nothing around it."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def client() -> openai.AsyncOpenAI:
+        return openai.AsyncOpenAI(api_key="none", base_url=url, max_retries=0)
 
-    async def summarize(
-        self,
-        entries: Sequence[TranscriptEntry],
-        *,
-        ctx: PolicyContext,
-        prior_summary: str | None = None,
-        focus: str | None = None,
-    ) -> Summary:
-        """Ask for a summary."""
+    async def reply(entries: Sequence[TranscriptEntry], prior: str | None) -> str:
         messages: Any = [{"role": "user", "content": "Summarise."}]
-        async with await anyio.to_thread.run_sync(self._client) as client:
-            answer = await client.chat.completions.with_raw_response.create(
+        async with await anyio.to_thread.run_sync(client) as asked:
+            answer = await asked.chat.completions.with_raw_response.create(
                 model="gpt-4o", messages=messages, stream=True
             )
             body = await answer.http_response.aread()
         chunks = [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data: {")]
         deltas = [choice["delta"] for chunk in chunks for choice in chunk["choices"]]
-        return Summary("".join(delta.get("content") or "" for delta in deltas))
+        return "".join(delta.get("content") or "" for delta in deltas)
 
-    def _client(self) -> openai.AsyncOpenAI:
-        return openai.AsyncOpenAI(api_key="none", base_url=self.url, max_retries=0)
+    return PlainSummarizer(reply)
 
 
 async def test_a_vendors_rate_limit_is_recognised(waits: list[float]) -> None:
     """The error of the vendor's own client, unknown to us, is told by its status."""
     busy = Failure(429, {"error": {"message": "slow down", "type": "rate_limit_error"}})
     with WireServer(busy, busy, says("short")) as server:
-        outcome = await folded(WithAVendorsClient(server.openai_url))
+        outcome = await folded(with_a_vendors_client(server.openai_url))
     assert (outcome.error, outcome.summary, outcome.calls) == (None, "short", 3)
     assert len(waits) == 2
 
@@ -174,7 +192,7 @@ async def test_a_vendors_lost_connection_is_recognised(waits: list[float]) -> No
     """The client's error for a server that is not there has the system's among its causes."""
     with WireServer(says("short")) as server:
         url = server.openai_url
-    outcome = await folded(WithAVendorsClient(url))
+    outcome = await folded(with_a_vendors_client(url))
     assert isinstance(outcome.error, openai.APIConnectionError)
     assert len(waits) == 2
 
@@ -182,6 +200,6 @@ async def test_a_vendors_lost_connection_is_recognised(waits: list[float]) -> No
 async def test_a_vendors_refusal_is_final(waits: list[float]) -> None:
     """A request that the vendor calls invalid is not sent again."""
     with WireServer(Failure(401, {"error": {"message": "no such key"}})) as server:
-        outcome = await folded(WithAVendorsClient(server.openai_url))
+        outcome = await folded(with_a_vendors_client(server.openai_url))
     assert isinstance(outcome.error, openai.AuthenticationError)
     assert waits == []
