@@ -40,6 +40,7 @@ def busy(*, retryable: bool = True) -> ProviderError:
 async def watch(provider: Shaky, **options: Any) -> None:
     """Print what a user of the stream sees."""
     waits: list[float] = []
+    told: list[float] = []
 
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
@@ -55,9 +56,10 @@ async def watch(provider: Shaky, **options: Any) -> None:
         elif isinstance(event, events.ModelRetrying):
             print(f"  attempt {event.attempt} of {event.max_attempts} failed: {event.error}")
             assert event.delay >= 0
+            told.append(event.delay)
         elif isinstance(event, events.RunFailed):
             print("  gave up:", type(event.error).__name__)
-    print(repr(shown), "calls:", provider.calls, "waits:", len(waits), all(w >= 0 for w in waits))
+    print(repr(shown), "calls:", provider.calls, "waits:", len(waits), waits == told)
 
 
 async def main() -> None:
