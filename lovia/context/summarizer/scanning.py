@@ -22,8 +22,8 @@ MAX_READS: Final = 2_000_000
 
 #: Characters of short texts that are read as one, so that a text costs no search of its own.
 _BATCH: Final = 64_000
-#: Stands between texts that are read as one. Nothing that is looked for holds a line end, or looks
-#: further than three blanks ahead or one character back for what it belongs to.
+#: Stands between texts that are read as one. Nothing that is looked for holds a line end; only what
+#: tells a JSON key looks beyond one, and sees no more than three of them.
 _BETWEEN: Final = "\n" * 4
 
 
